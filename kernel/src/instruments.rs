@@ -133,6 +133,11 @@ mod unchecked {
         pub(crate) fn check_after_entry(&mut self) {}
 
         #[inline(always)]
-        pub(crate) fn check_after_preemption(&self, _thread: Ptr<Thread<A>>, _call: Syscall) {}
+        pub(crate) fn check_after_preemption(
+            &self,
+            _thread: Ptr<Thread<A>>,
+            _call: Option<Syscall>,
+        ) {
+        }
     }
 }

@@ -9,7 +9,7 @@ use core::ops::Range;
 use abi::Method;
 use kernel::Kernel;
 use kernel::arch::Arch;
-use kernel::invoke::{Error, Failure, Invocation, in_pieces};
+use kernel::invoke::{Error, Failure, Invocation};
 
 /// A cache operation on a range of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,5 +53,5 @@ pub fn maintain<A: Arch>(
     if operation == CacheOperation::Invalidate && !writable {
         return Err(Error::IllegalOperation.into());
     }
-    in_pieces(kernel, invocation, range, (bytes, WORK), action)
+    invocation.in_pieces(kernel, range, (bytes, WORK), action)
 }

@@ -69,8 +69,7 @@ fn issue_handler<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocati
         // A private line: this request does not name a core; the method for lines of a certain core does.
         return Err(Error::IllegalOperation.into());
     }
-    let root = invocation.extra_cap(kernel, 0);
-    let slot = kernel.check_irq_slot(irq, root, index, depth)?;
+    let slot = invocation.find_irq_slot(kernel, irq, (index, depth))?;
 
     kernel.arch.lines().set_trigger(irq, trigger_of(trigger));
     kernel.issue_irq_handler(irq, invocation.slot, slot);
@@ -118,8 +117,7 @@ fn issue_handler_on_core<A: HasController>(
         return Err(Error::InvalidArgument(0).into());
     }
     let irq = lines::of_core::<A::Controller>(core, hardware);
-    let root = invocation.extra_cap(kernel, 0);
-    let slot = kernel.check_irq_slot(irq, root, index, depth)?;
+    let slot = invocation.find_irq_slot(kernel, irq, (index, depth))?;
 
     let lines = kernel.arch.lines();
     lines.set_trigger(irq, trigger_of(trigger));
@@ -141,11 +139,7 @@ fn issue_signal<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocatio
     if target >= A::Controller::SIGNAL_TARGETS {
         return Err(Error::InvalidArgument(1).into());
     }
-    let root = invocation.extra_cap(kernel, 0);
-    let slot = kernel.lookup_slot(root, index, depth, false)?;
-    if !kernel[slot].is_empty() {
-        return Err(Error::DeleteFirst.into());
-    }
+    let slot = invocation.find_empty_slot(kernel, 0, (index, depth))?;
 
     kernel.insert_copy(
         invocation.slot,

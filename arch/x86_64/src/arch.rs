@@ -231,7 +231,7 @@ fn root_of<P: Platform>(
     kernel: &Scheduler<X86_64<P>>,
     thread: Ptr<Thread<X86_64<P>>>,
 ) -> Option<PhysAddr> {
-    let AnyCap::Arch(Cap::Root(root)) = kernel[thread].vspace_cap() else {
+    let AnyCap::Arch(Cap::Root(root)) = kernel[thread].cap(ThreadSlot::VSpace) else {
         return None;
     };
     let current = kernel.arch.asids.root(&kernel.objects, root.asid?);

@@ -261,3 +261,44 @@ impl UserContext for Context {
         self.registers.restart = self.registers.rip;
     }
 }
+
+/// Assembly (`$asm` is the macro) with the operands that kernel entries and exits have: registers in the current
+/// thread's context, core-local data, and mitigations.
+macro_rules! entry_asm {
+    ($asm:ident, $($own:tt)*) => {
+        $asm! {
+            $($own)*
+            RAX = const $crate::context::Registers::general(0),
+            RBX = const $crate::context::Registers::general(1),
+            RCX = const $crate::context::Registers::general(2),
+            RDX = const $crate::context::Registers::general(3),
+            RSI = const $crate::context::Registers::general(4),
+            RDI = const $crate::context::Registers::general(5),
+            RBP = const $crate::context::Registers::general(6),
+            R8 = const $crate::context::Registers::general(7),
+            R9 = const $crate::context::Registers::general(8),
+            R10 = const $crate::context::Registers::general(9),
+            R11 = const $crate::context::Registers::general(10),
+            R12 = const $crate::context::Registers::general(11),
+            R13 = const $crate::context::Registers::general(12),
+            R14 = const $crate::context::Registers::general(13),
+            R15 = const $crate::context::Registers::general(14),
+            RESTART = const ::core::mem::offset_of!($crate::context::Registers, restart),
+            VECTOR = const ::core::mem::offset_of!($crate::context::Registers, vector),
+            RIP = const ::core::mem::offset_of!($crate::context::Registers, rip),
+            RFLAGS = const ::core::mem::offset_of!($crate::context::Registers, rflags),
+            RSP = const ::core::mem::offset_of!($crate::context::Registers, rsp),
+            SYSTEM_CALL = const $crate::context::SYSTEM_CALL,
+            LOCAL_CURRENT = const $crate::core_local::CoreLocal::CURRENT,
+            STACK = const $crate::core_local::CoreLocal::STACK,
+            USER_STACK = const $crate::core_local::CoreLocal::USER_STACK,
+            TRAP_STACK = const $crate::core_local::CoreLocal::TRAP_STACK,
+            KERNEL_ROOT = const $crate::core_local::CoreLocal::ISOLATION + $crate::isolation::Isolation::KERNEL_ROOT,
+            USER_ROOT = const $crate::core_local::CoreLocal::ISOLATION + $crate::isolation::Isolation::USER_ROOT,
+            SPECTRE = const cfg!(feature = "harden-spectre") as usize,
+            MELTDOWN = const cfg!(feature = "harden-meltdown") as usize,
+            MDS = const cfg!(feature = "harden-mds") as usize,
+        }
+    };
+}
+pub(crate) use entry_asm;

@@ -25,7 +25,7 @@ pub fn invoke<P: Platform>(
     let [index, depth, a, b, c, d, number] =
         core::array::from_fn(|word| invocation.word(kernel, word));
     let irq = lines::line(number)?;
-    let slot = kernel.check_irq_slot(irq, invocation.extra_cap(kernel, 0), index, depth)?;
+    let slot = invocation.find_irq_slot(kernel, irq, (index, depth))?;
 
     if is_pin {
         let [controller, pin, level, polarity] = [a, b, c, d];

@@ -74,18 +74,8 @@ impl<A: Arch> Capabilities<A> {
         self[slot].set_marks(Marks::HEAD);
     }
 
-    /// Puts a new capability into an empty slot, as an original child of the one in `parent`.
-    pub fn insert_child(&mut self, parent: Ptr<Slot<A>>, slot: Ptr<Slot<A>>, cap: Cap<A>) {
-        self.insert_packed_child(parent, slot, cap.pack());
-    }
-
-    /// The same for a packed capability.
-    pub(crate) fn insert_packed_child(
-        &mut self,
-        parent: Ptr<Slot<A>>,
-        slot: Ptr<Slot<A>>,
-        cap: RawCap,
-    ) {
+    /// Puts a new capability, packed, into an empty slot, as an original child of the one in `parent`.
+    pub fn insert_child(&mut self, parent: Ptr<Slot<A>>, slot: Ptr<Slot<A>>, cap: RawCap) {
         self.insert_behind(parent, slot, cap, Marks::HEAD);
     }
 

@@ -4,7 +4,6 @@ mod derivation;
 mod kind;
 mod layout;
 mod lookup;
-mod slots;
 
 pub use crate::slot::{Field, RawCap, Slot};
 pub use kind::{
@@ -18,6 +17,7 @@ use core::ops::{Index, IndexMut};
 
 use crate::arch::Arch;
 use crate::instruments::Instruments;
+use crate::object::{Thread, ThreadSlot};
 use crate::token::{Objects, Ptr};
 
 /// The kernel's objects and their capabilities.
@@ -63,5 +63,29 @@ impl<A: Arch, T> IndexMut<Ptr<T>> for Capabilities<A> {
     #[inline(always)]
     fn index_mut(&mut self, object: Ptr<T>) -> &mut T {
         &mut self.objects[object]
+    }
+}
+
+/// Capabilities are packed in slots, and unpacked elsewhere.
+impl<A: Arch> Slot<A> {
+    /// The capability.
+    #[inline(always)]
+    pub fn cap(&self) -> Cap<A> {
+        Cap::decode(self.raw())
+    }
+
+    /// Changes the capability and keeps its position in the tree: for state of an object that is stored in
+    /// its capability (watermarks, mappings).
+    #[inline(always)]
+    pub fn set_cap(&mut self, cap: Cap<A>) {
+        self.set_raw(cap.encode());
+    }
+}
+
+impl<A: Arch> Thread<A> {
+    /// The capability in one of its slots.
+    #[inline(always)]
+    pub fn cap(&self, slot: ThreadSlot) -> Cap<A> {
+        self.slots[slot as usize].cap()
     }
 }

@@ -1,12 +1,14 @@
-//! The budget check at the beginning of a kernel entry, and the ends of budgets, limits and timeslices.
+//! The budget check at the beginning of a kernel entry, the ends of budgets, limits and timeslices, and the system
+//! calls `Yield` and `YieldUntilBudget`.
 
+use abi::WORD_BITS;
 use abi::fault::timeout_flags;
 
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::object::{SchedContext, Thread, ThreadState};
-use crate::sched::Spent;
-use crate::time::Ticks;
+use crate::sched::{Funding, Spent};
+use crate::time::{Microseconds, Ticks};
 use crate::token::Ptr;
 use crate::trace::debug;
 
@@ -71,7 +73,6 @@ impl<A: Arch> Kernel<A> {
             && self.is_schedulable(thread)
         {
             self.end_slice(thread, context, may_time_out);
-            self.choose_again();
         }
     }
 
@@ -89,10 +90,10 @@ impl<A: Arch> Kernel<A> {
             thread.address()
         );
         let may_time_out = may_time_out && !self[context].is_round_robin();
-        if may_time_out && self.raise_timeout(thread, 0) {
-            return;
+        if !(may_time_out && self.raise_timeout(thread, 0)) {
+            self.wait_for_turn(thread);
         }
-        self.wait_for_turn(thread);
+        self.choose_again();
     }
 
     /// The time has come at which `YieldToTimeout` ends the run of the current thread.
@@ -142,6 +143,38 @@ impl<A: Arch> Kernel<A> {
             if self[thread].sched_context.is_some() && !self.has_budget(thread) {
                 self.postpone(thread);
             }
+        }
+    }
+
+    /// `YieldUntilBudget`: the current thread continues when the head replenishment of its context holds an
+    /// amount.
+    pub(crate) fn yield_until_budget(&mut self, thread: Ptr<Thread<A>>) {
+        let Some(context) = self.core.current_context else {
+            return;
+        };
+        let mut amount = self.message_word(thread, 0) as u64;
+        if WORD_BITS == 32 {
+            amount |= (self.message_word(thread, 1) as u64) << 32;
+        }
+        let clock = self.arch.clock();
+        let amount = Microseconds(amount);
+        // An amount beyond the longest period exceeds all budgets; it is not converted, to avoid overflow.
+        let needed = clock.ticks(amount.min(clock.max_period()));
+        // The replenishments of a donated context with a limit are not merged: the caller would have to wait.
+        let most = match self.limit_of(context) {
+            Some(_) => self.available_budget(context),
+            None => self[context].budget,
+        };
+        if needed > most || amount > clock.max_period() {
+            let error = self.too_small(amount, most);
+            return self.answer_error(thread, error);
+        }
+        self.answer_call(thread, 0, &[]);
+        let left = self[context].head().amount;
+        if left.saturating_sub(self.core.consumed) < needed
+            && self.merge_replenishments(context, needed, true) == Funding::Later
+        {
+            self.wait_for_time(thread);
         }
     }
 }

@@ -17,8 +17,8 @@ use crate::arch::{Arch, Interrupt, UserContext};
 use crate::cap::Cap;
 use crate::ipc::is_handler;
 use crate::object::{
-    Above, Endpoint, EndpointState, Fault, Notification, NotificationState, PendingFault, Reply,
-    SchedContext, Thread, ThreadSlot, ThreadState,
+    Above, Endpoint, Fault, Notification, NotificationState, PendingFault, Reply, SchedContext,
+    Thread, ThreadSlot, ThreadState,
 };
 use crate::token::Ptr;
 
@@ -131,13 +131,9 @@ impl<A: Arch> Kernel<A> {
         if !self.is_own_core(object.core()) || object.has_threshold() || object.is_cancelling() {
             return false;
         }
-        let first = match object.state() {
-            EndpointState::Idle => return true,
-            EndpointState::Sending(queue) | EndpointState::Receiving(queue) => {
-                queue.first(&self.objects)
-            }
+        let Some(first) = object.queue().first(&self.objects) else {
+            return true;
         };
-        let Some(first) = first else { return true };
         let is_reply_local = match self[first].state {
             ThreadState::BlockedOnReceive { reply, .. } => {
                 reply.is_none_or(|reply| self.is_own_core(self[reply].core()))

@@ -87,7 +87,6 @@ impl<A: Arch> Kernel<A> {
             // is not: this entry may take a while.
             self.detach_current_context(context);
             self.end_slice(thread, context, true);
-            self.choose_again();
         }
     }
 }

@@ -7,11 +7,10 @@ use super::{Eligible, NotEligible, SystemCall, eligible, require_plain};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap};
-use crate::collections::Linked;
 use crate::ipc::is_handler;
 use crate::object::{
-    Above, Endpoint, Fault, Membership, PendingFault, Reply, SchedContext, Thread, ThreadSlot,
-    ThreadState, WaitQueue,
+    Above, Endpoint, Fault, PendingFault, Reply, SchedContext, Thread, ThreadSlot, ThreadState,
+    WaitQueue,
 };
 use crate::token::Ptr;
 
@@ -170,11 +169,10 @@ impl<A: Arch> Kernel<A> {
         is_alone: bool,
     ) {
         if is_alone {
-            self[receiver].links_mut().leave_alone();
-            self[receiver].membership = Membership::None;
+            WaitQueue::remove_only(&mut self.objects, receiver);
             self[endpoint].set_only_receiver(None);
         } else {
-            self.leave_without_threshold(endpoint, receiver);
+            self.leave_endpoint(endpoint, receiver);
         }
         self[receiver].state = ThreadState::Running;
     }
@@ -229,7 +227,7 @@ impl<A: Arch> Kernel<A> {
     ) {
         let info = info.plain();
         let info = if info.raw_length() <= MESSAGE_REGISTERS {
-            self.copy_registers(sender, receiver, info.raw_length());
+            self.copy_words(sender, receiver, info.raw_length());
             info
         } else {
             let length = self.copy_words(sender, receiver, info.length());

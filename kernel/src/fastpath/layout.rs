@@ -166,3 +166,59 @@ impl<A: Arch> Layout<A> {
     /// The innermost reply object of its call chain.
     pub const SCHED_CONTEXT_REPLY: usize = offset_of!(SchedContext<A>, reply);
 }
+
+/// The body of a fast path in assembly: [`core::arch::naked_asm`] with the operands that all architectures use, for
+/// the kernel of `$arch`. Offsets in the kernel and in threads are relative to the addresses in the registers of the
+/// assembly, which are at the offsets `$kernel` and `$thread`.
+#[macro_export]
+macro_rules! fast_path_asm {
+    ($arch:ty, $kernel:expr, $thread:expr, $($own:tt)*) => {
+        $crate::fast_path_asm! {
+            @operands $arch, [$($own)*]
+            offsets from ($kernel) {
+                KERNEL_CURRENT: KERNEL_CURRENT, CURRENT_CONTEXT: KERNEL_CONTEXT, NOW: KERNEL_NOW,
+                CHECK_THRESHOLD: KERNEL_CHECK_THRESHOLD, DEADLINE_TIME: KERNEL_DEADLINE_TIME,
+                DEADLINE_LOWEST: KERNEL_DEADLINE_LOWEST, DEADLINE_END: KERNEL_DEADLINE_END,
+                READY_SUMMARY: KERNEL_READY_SUMMARY, READY_WORDS: KERNEL_READY_WORDS,
+                LOCK_STATE: LOCK_STATE, LOCK_EXCLUSIVE: LOCK_EXCLUSIVE,
+                REMOTELY_MODIFIED: REMOTELY_MODIFIED, CORE_BITS: CORE_BITS, CORE_RECEIVING: CORE_RECEIVING,
+            }
+            offsets from ($thread) {
+                CSPACE: THREAD_CSPACE, VSPACE: THREAD_VSPACE, STATE: THREAD_STATE,
+                RECEIVES_FROM: THREAD_RECEIVES_FROM, RECEIVES_WITH: THREAD_RECEIVES_WITH,
+                CALLS_WITH: THREAD_CALLS_WITH, FAULT: THREAD_FAULT, SCHED_CONTEXT: THREAD_SCHED_CONTEXT,
+                NOTIFICATION: THREAD_NOTIFICATION, MEMBERSHIP: THREAD_MEMBERSHIP, PRIORITY: THREAD_PRIORITY,
+                THREAD_CORE: THREAD_CORE, PARENT: THREAD_PARENT, CHILDREN: THREAD_CHILDREN, NEXT: THREAD_NEXT,
+                PREVIOUS: THREAD_PREVIOUS, KEY: THREAD_KEY,
+            }
+            offsets from 0 {
+                REPLY_THREAD: REPLY_THREAD, REPLY_BELOW: REPLY_BELOW, REPLY_ABOVE: REPLY_ABOVE,
+                CONTEXT_THREAD: SCHED_CONTEXT_THREAD, CONTEXT_REPLY: SCHED_CONTEXT_REPLY,
+                RUNNING: RUNNING, BLOCKED_ON_RECEIVE: BLOCKED_ON_RECEIVE, BLOCKED_ON_REPLY: BLOCKED_ON_REPLY,
+                NO_FAULT: NO_FAULT, WAITING: WAITING, ABOVE_REPLY: ABOVE_REPLY, ABOVE_CONTEXT: ABOVE_CONTEXT,
+            }
+        }
+    };
+    (@operands $arch:ty, [$($own:tt)*] $(offsets from $base:tt { $($name:ident: $value:ident,)* })*) => {
+        ::core::arch::naked_asm!(
+            $($own)*
+            $($($name = const $crate::fastpath::Layout::<$arch>::$value as isize - $base as isize,)*)*
+            ENDPOINT_QUEUE = const $crate::object::Endpoint::<$arch>::QUEUE,
+            ENDPOINT_STATE_MASK = const $crate::object::Endpoint::<$arch>::STATE_MASK,
+            ENDPOINT_RECEIVING = const $crate::object::Endpoint::<$arch>::RECEIVING,
+            SLOT_BITS = const ::abi::sizes::SLOT_BITS,
+            KIND_MASK = const $crate::cap::Packing::KIND,
+            RADIX_SHIFT = const $crate::cap::Packing::RADIX.place().1,
+            REPLY_KIND = const $crate::cap::Packing::REPLY,
+            SYSCALL_BYTES = const ::abi::registers::SYSCALL_BYTES,
+            MESSAGE_REGISTERS = const ::abi::registers::MESSAGE_REGISTERS,
+            CAPS_AND_UNWRAPPED = const ::abi::MessageInfo::EXTRA_CAPS | ::abi::MessageInfo::UNWRAPPED,
+            HIGHEST_PRIORITY = const u8::MAX,
+            CORE_SHIFT = const $crate::object::CORE_SHIFT,
+            SHARED = const $crate::cores::SHARED,
+            UNLOCKED = const $crate::cores::UNLOCKED,
+            CORES = const $crate::config::CORES,
+            CHECKED = const cfg!(feature = "debug") as usize,
+        )
+    };
+}

@@ -8,8 +8,8 @@ use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
 use crate::object::{
-    Above, Endpoint, EndpointState, Fault, Membership, NotificationState, PendingFault, Reply,
-    Thread, ThreadState, WaitQueue,
+    Above, Endpoint, EndpointState, Fault, NotificationState, PendingFault, Reply, Thread,
+    ThreadState, WaitQueue,
 };
 use crate::token::Ptr;
 
@@ -117,9 +117,8 @@ impl<A: Arch> Kernel<A> {
             endpoint,
             reply: Some(reply),
         };
-        self[server].membership = Membership::Waiting;
         if others.is_none() {
-            WaitQueue::of_one(&mut self.objects, server);
+            WaitQueue::insert_only(&mut self.objects, server);
             self[endpoint].set_only_receiver(Some(server));
         } else {
             let mut queue = WaitQueue::from_root(others);

@@ -8,10 +8,7 @@ use super::{Eligible, NotEligible, SystemCall, eligible};
 use crate::Kernel;
 use crate::arch::{Arch, Irq, UserContext};
 use crate::cap::Cap;
-use crate::collections::Linked;
-use crate::object::{
-    IrqState, Membership, Notification, NotificationState, Thread, ThreadState, WaitQueue,
-};
+use crate::object::{IrqState, Notification, NotificationState, Thread, ThreadState, WaitQueue};
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
@@ -60,9 +57,8 @@ impl<A: Arch> Kernel<A> {
         self.can_run(thread, reading.now)?;
         self.is_decided_between(sender, thread, reading.now)?;
 
-        self[thread].membership = Membership::None;
         if only.is_some() {
-            self[thread].links_mut().leave_alone();
+            WaitQueue::remove_only(&mut self.objects, thread);
             self[notification].state = NotificationState::Idle;
         } else {
             queue.remove(&mut self.objects, thread);
@@ -140,7 +136,6 @@ impl<A: Arch> Kernel<A> {
 
         self[thread].state = ThreadState::BlockedOnNotification { notification };
         queue.insert(&mut self.objects, thread);
-        self[thread].membership = Membership::Waiting;
         self[notification].state = NotificationState::Waiting(queue);
         self.commit_reading(Some(reading));
         self.switch_to_ready(next);

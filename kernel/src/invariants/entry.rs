@@ -37,7 +37,7 @@ impl<A: Arch> Kernel<A> {
     ///
     /// # Panics
     /// As [`Kernel::check_after_entry`].
-    pub(crate) fn check_after_preemption(&self, thread: Ptr<Thread<A>>, call: Syscall) {
+    pub(crate) fn check_after_preemption(&self, thread: Ptr<Thread<A>>, call: Option<Syscall>) {
         if let Err(violation) = check_preempted(self, thread, call) {
             panic!("{violation}");
         }

@@ -31,9 +31,9 @@ pub fn check_thread<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: 
 pub fn check_preempted<A: Arch>(
     kernel: &Kernel<A>,
     thread: Ptr<Thread<A>>,
-    call: Syscall,
+    call: Option<Syscall>,
 ) -> Check {
-    let may_delete = matches!(call, Syscall::Send | Syscall::NBSend | Syscall::Call);
+    let may_delete = matches!(call, Some(Syscall::Send | Syscall::NBSend | Syscall::Call));
     require(
         may_delete || kernel[thread].sched_context.is_some(),
         thread.address(),

@@ -1,12 +1,15 @@
-//! Methods of CNodes: to copy, move, revoke and delete capabilities.
+//! Methods of CNodes: to copy, move, revoke and delete capabilities, and to change endpoints.
 
-use abi::{LookupFailure, Method, Rights};
+use abi::endpoint_flags::{LIMIT, MASK};
+use abi::{LookupFailure, Method, Rights, WORD_BITS};
 
-use super::{Answer, Done, Error, Failure, Invocation, Outcome, preempt_after_lookup};
+use super::{Answer, Done, Error, Failure, Invocation, Outcome};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cap::{CNode, Cap};
+use crate::cap::{CNode, Cap, EndpointCap};
+use crate::object::EndpointThreshold;
 use crate::slot::Slot;
+use crate::time::{MIN_BUDGET, Microseconds};
 use crate::token::Ptr;
 
 impl<A: Arch> Invocation<A> {
@@ -29,8 +32,7 @@ impl<A: Arch> Invocation<A> {
         self.require(2, 0)?;
         let index = self.word(kernel, 0);
         let depth = self.word(kernel, 1);
-        let slot = kernel.lookup_slot(Cap::CNode(cnode), index, depth, false)?;
-        preempt_after_lookup(kernel)?;
+        let slot = kernel.find_slot(Cap::CNode(cnode), index, depth, false)?;
         match self.method {
             CNodeRevoke => kernel.revoke(slot)?,
             CNodeDelete => kernel.delete(slot)?,
@@ -50,8 +52,7 @@ impl<A: Arch> Invocation<A> {
         }
         let root = self.extra_cap(kernel, 0);
         let depth = self.word(kernel, 3);
-        let source = kernel.lookup_slot(root, self.word(kernel, 2), depth, true)?;
-        preempt_after_lookup(kernel)?;
+        let source = kernel.find_slot(root, self.word(kernel, 2), depth, true)?;
         let cap = occupied(kernel, source, true, depth)?;
 
         match self.method {
@@ -118,11 +119,9 @@ impl<A: Arch> Invocation<A> {
         let (pivot_depth, source_depth) = (word(4), word(7));
         let source_root = self.extra_cap(kernel, 1);
         let (pivot_index, source_index) = (word(3), word(6));
-        let source = kernel.lookup_slot(source_root, source_index, source_depth, true)?;
-        preempt_after_lookup(kernel)?;
+        let source = kernel.find_slot(source_root, source_index, source_depth, true)?;
         let pivot_root = self.extra_cap(kernel, 0);
-        let pivot = kernel.lookup_slot(pivot_root, pivot_index, pivot_depth, true)?;
-        preempt_after_lookup(kernel)?;
+        let pivot = kernel.find_slot(pivot_root, pivot_index, pivot_depth, true)?;
 
         if pivot == source || pivot == target {
             return Err(Error::IllegalOperation.into());
@@ -160,5 +159,44 @@ impl<A: Arch> Invocation<A> {
             }
             _ => Err(Error::IllegalOperation.into()),
         }
+    }
+
+    /// `CNode_EndpointSetThreshold`, an extension of Escapement: sets the threshold of the endpoint in `slot`. Threads
+    /// that already wait there remain in the wait queue.
+    ///
+    /// Words 0 and 1 name the slot, as in all methods of CNodes; the threshold and the flags follow.
+    pub(super) fn set_threshold(&self, kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Done {
+        self.require(if WORD_BITS == 64 { 4 } else { 5 }, 0)?;
+        let (threshold, next) = self.time(kernel, 2);
+        let flags = self.word(kernel, next);
+
+        // Only a holder of the original capability, which can mint badges, may set the threshold.
+        let endpoint = match kernel[slot].cap() {
+            Cap::Endpoint(EndpointCap {
+                object,
+                badge: 0,
+                rights: Rights::ALL,
+            }) if kernel[slot].is_original() => object,
+            _ => return Err(Error::IllegalOperation.into()),
+        };
+        if flags & !MASK != 0 {
+            return Err(Error::InvalidArgument(next).into());
+        }
+        let clock = kernel.arch.clock();
+        let most = Microseconds(clock.max_period().0 - MIN_BUDGET.0);
+        let least = Microseconds((flags & LIMIT != 0) as u64);
+        if threshold < least || threshold > most {
+            return Err(Error::range(
+                least.0 as usize,
+                usize::try_from(most.0).unwrap_or(usize::MAX),
+            )
+            .into());
+        }
+        let asks = threshold.0 > 0 || flags != 0;
+        kernel[endpoint].set_threshold(asks.then(|| EndpointThreshold {
+            needed: clock.ticks(Microseconds(threshold.0 + MIN_BUDGET.0)),
+            flags,
+        }));
+        Ok(())
     }
 }

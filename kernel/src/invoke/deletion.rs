@@ -30,7 +30,7 @@ use super::{Done, Failure};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::{Cap, Zombie};
-use crate::object::{IrqState, SchedContext, Thread};
+use crate::object::{IrqState, NotificationState, SchedContext, Thread};
 use crate::sched::work;
 use crate::slot::Slot;
 use crate::token::Ptr;
@@ -84,7 +84,7 @@ impl<A: Arch> Kernel<A> {
                 self[slot].set_cap(Cap::Zombie(Zombie::of_thread(slots)));
                 return Ok(());
             }
-            Cap::Endpoint(cap) if last && self.has_waiters_at(cap.object) => {
+            Cap::Endpoint(cap) if last && !self[cap.object].queue().is_empty() => {
                 self[slot].set_cap(Cap::Zombie(Zombie::of_endpoint(cap.object)));
                 return Ok(());
             }
@@ -96,7 +96,7 @@ impl<A: Arch> Kernel<A> {
                 if let Some(context) = self[notification].sched_context.take() {
                     self[context].notification = None;
                 }
-                if self.has_waiters_for(notification) {
+                if let NotificationState::Waiting(_) = self[notification].state {
                     self[slot].set_cap(Cap::Zombie(Zombie::of_notification(notification)));
                     return Ok(());
                 }

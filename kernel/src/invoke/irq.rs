@@ -2,7 +2,7 @@
 
 use abi::{Method, Rights};
 
-use super::{Answer, Error, Invocation, Outcome};
+use super::{Answer, Error, Failure, Invocation, Outcome};
 use crate::Kernel;
 use crate::arch::{Arch, Irq};
 use crate::cap::Cap;
@@ -16,29 +16,6 @@ pub(crate) fn is_taken<A: Arch>(kernel: &Kernel<A>, irq: Irq) -> bool {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// Checks that a handler for `irq` can be issued into the slot that `root`, `index` and `depth`
-    /// name. For the architectures' own methods of `IRQControl`.
-    ///
-    /// # Errors
-    /// [`Error::RevokeFirst`] if the line is in use, [`Error::DeleteFirst`] if the slot is.
-    pub fn check_irq_slot(
-        &self,
-        irq: Irq,
-        root: Cap<A>,
-        index: usize,
-        depth: usize,
-    ) -> Result<Ptr<Slot<A>>, Error> {
-        if is_taken(self, irq) {
-            return Err(Error::RevokeFirst);
-        }
-        let slot = self.lookup_slot(root, index, depth, false)?;
-        if self[slot].is_empty() {
-            Ok(slot)
-        } else {
-            Err(Error::DeleteFirst)
-        }
-    }
-
     /// Issues the handler of a line into `slot`, as a child of the capability in `control`, and unmasks the
     /// line.
     pub fn issue_irq_handler(&mut self, irq: Irq, control: Ptr<Slot<A>>, slot: Ptr<Slot<A>>) {
@@ -49,15 +26,31 @@ impl<A: Arch> Kernel<A> {
 }
 
 impl<A: Arch> Invocation<A> {
+    /// The empty slot for the handler of a line, by its index and depth below the first extra capability. For the
+    /// architectures' own methods of `IRQControl`, too.
+    ///
+    /// # Errors
+    /// [`Error::RevokeFirst`] if the line is in use; as for [`Invocation::find_empty_slot`].
+    pub fn find_irq_slot(
+        &self,
+        kernel: &mut Kernel<A>,
+        irq: Irq,
+        place: (usize, usize),
+    ) -> Result<Ptr<Slot<A>>, Failure> {
+        if is_taken(kernel, irq) {
+            return Err(Error::RevokeFirst.into());
+        }
+        self.find_empty_slot(kernel, 0, place)
+    }
+
     pub(super) fn invoke_irq_control(&self, kernel: &mut Kernel<A>) -> Outcome {
         if self.method != Method::IrqIssueIrqHandler {
             return A::invoke_irq_control(kernel, self);
         }
         self.require(3, 1)?;
         let irq = kernel.arch.plain_interrupt(self.word(kernel, 0))?;
-        let root = self.extra_cap(kernel, 0);
-        let (index, depth) = (self.word(kernel, 1), self.word(kernel, 2));
-        let slot = kernel.check_irq_slot(irq, root, index, depth)?;
+        let place = (self.word(kernel, 1), self.word(kernel, 2));
+        let slot = self.find_irq_slot(kernel, irq, place)?;
         kernel.issue_irq_handler(irq, self.slot, slot);
         Ok(Answer::Nothing)
     }

@@ -3,12 +3,13 @@
 use abi::registers::{INFO, MESSAGE_REGISTERS};
 use abi::{LookupFailure, MAX_EXTRA_CAPS, MessageInfo};
 
-use super::{Answer, Failure, Invocation, Outcome, method};
+use super::{Answer, Error, Failure, Invocation, Outcome, method};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
 use crate::ipc::{Buffer, ExtraCaps};
 use crate::object::{Thread, ThreadSlot};
+use crate::sched::work::preempt_after_lookup;
 use crate::slot::Slot;
 use crate::token::Ptr;
 
@@ -112,6 +113,20 @@ impl<A: Arch> Kernel<A> {
         })
     }
 
+    /// The slot that an argument (root, index, depth) names, and after the lookup a preemption point.
+    #[inline(always)]
+    pub(super) fn find_slot(
+        &mut self,
+        root: Cap<A>,
+        index: usize,
+        depth: usize,
+        source: bool,
+    ) -> Result<Ptr<Slot<A>>, Failure> {
+        let slot = self.lookup_slot(root, index, depth, source)?;
+        preempt_after_lookup(self)?;
+        Ok(slot)
+    }
+
     /// Writes the result of an invocation to its caller.
     #[inline(always)]
     pub(crate) fn answer(&mut self, thread: Ptr<Thread<A>>, outcome: &Outcome) {
@@ -121,5 +136,25 @@ impl<A: Arch> Kernel<A> {
             Ok(Answer::Written | Answer::Later) | Err(Failure::Preempted) => {}
             Err(Failure::Error(error)) => self.answer_error(thread, *error),
         }
+    }
+}
+
+impl<A: Arch> Invocation<A> {
+    /// The empty slot for a new capability, by its index and depth below the CNode in extra capability `root`.
+    ///
+    /// # Errors
+    /// [`Error::DeleteFirst`] if the slot is not empty, the lookup error if there is none, or
+    /// [`Failure::Preempted`].
+    pub fn find_empty_slot(
+        &self,
+        kernel: &mut Kernel<A>,
+        root: usize,
+        (index, depth): (usize, usize),
+    ) -> Result<Ptr<Slot<A>>, Failure> {
+        let slot = kernel.find_slot(self.extra_cap(kernel, root), index, depth, false)?;
+        if !kernel[slot].is_empty() {
+            return Err(Error::DeleteFirst.into());
+        }
+        Ok(slot)
     }
 }

@@ -3,28 +3,23 @@
 //! There is one file per object. Each decodes the message into a request, makes all checks, and only then
 //! performs the request, so that an operation that fails changes nothing.
 
-mod answer;
 mod breakpoint;
 mod cnode;
 mod deletion;
 mod domain;
+mod invocation;
 mod irq;
 mod lookup;
-mod pieces;
-mod request;
 mod sched_context;
 mod sched_control;
 mod thread;
 mod thread_spaces;
-mod threshold;
 mod untyped;
 
 pub use crate::error::{Error, Failure};
-pub use crate::sched::work::{preempt_after_checks, preempt_after_lookup};
-pub use answer::{Answer, Done, Outcome};
+pub use crate::sched::work::preempt_after_checks;
+pub use invocation::{Answer, Done, Invocation, Outcome};
 pub(crate) use lookup::{LookupError, Missing};
-pub use pieces::in_pieces;
-pub use request::Invocation;
 pub(crate) use untyped::emplace;
 pub use untyped::reset;
 
@@ -49,7 +44,8 @@ impl<A: Arch> Invocation<A> {
             Cap::Domain => self.invoke_domain(kernel),
             Cap::SchedContext { object, .. } => self.invoke_context(kernel, object),
             Cap::SchedControl { core } => self.invoke_sched_control(kernel, core),
-            Cap::Untyped(_) | Cap::Arch(_) => self.perform_on_memory(kernel, cap),
+            Cap::Untyped(untyped) => self.invoke_untyped(kernel, untyped),
+            Cap::Arch(_) => A::invoke(kernel, self, cap),
             Cap::Null
             | Cap::Endpoint(_)
             | Cap::Notification(_)

@@ -12,9 +12,7 @@ use abi::sizes::{
 };
 use abi::{GuardData, LookupFailure, Method, ObjectType, RETYPE_LIMIT, Rights, WORD_BITS};
 
-use super::{
-    Answer, Done, Error, Failure, Invocation, Outcome, preempt_after_checks, preempt_after_lookup,
-};
+use super::{Answer, Done, Error, Failure, Invocation, Outcome, preempt_after_checks};
 use crate::Kernel;
 use crate::arch::{Arch, ArchCap, PhysAddr};
 use crate::cap::{CNode, Cap, EndpointCap, NotificationCap, UntypedCap};
@@ -168,8 +166,7 @@ impl<A: Arch> Invocation<A> {
         let cap = if depth == 0 {
             root
         } else {
-            let slot = kernel.lookup_slot(root, self.word(kernel, 2), depth, false)?;
-            preempt_after_lookup(kernel)?;
+            let slot = kernel.find_slot(root, self.word(kernel, 2), depth, false)?;
             kernel[slot].cap()
         };
         match cap {
@@ -259,7 +256,7 @@ impl<A: Arch> Invocation<A> {
             kernel[slot].set_cap(Cap::Untyped(untyped));
             let cap = create_object(kernel, request, PhysAddr(address), untyped.device);
             let target = request.cnode.slot(request.offset + index);
-            kernel.insert_packed_child(slot, target, cap);
+            kernel.insert_child(slot, target, cap);
             index += 1;
             if index >= request.count {
                 return Ok(());

@@ -3,8 +3,8 @@
 use super::Ipc;
 use crate::arch::{Arch, UserContext};
 use crate::object::{
-    Endpoint, EndpointState, Membership, Notification, NotificationState, PendingFault, Reply,
-    Thread, ThreadState,
+    Endpoint, EndpointState, Notification, NotificationState, PendingFault, Reply, Thread,
+    ThreadState,
 };
 use crate::token::Ptr;
 
@@ -34,8 +34,7 @@ impl<A: Arch> Ipc<A> {
     fn leave_notification(&mut self, notification: Ptr<Notification<A>>, thread: Ptr<Thread<A>>) {
         if let NotificationState::Waiting(mut queue) = self[notification].state {
             queue.remove(&mut self.objects, thread);
-            self[thread].membership = Membership::None;
-            self.set_waiters(notification, queue);
+            self[notification].set_waiters(queue);
         }
     }
 
@@ -51,9 +50,7 @@ impl<A: Arch> Ipc<A> {
                 let cursor = self.cancel_cursor_of(endpoint);
                 self.leave_endpoint(endpoint, thread);
                 self[thread].priority = priority;
-                self.without_threshold(endpoint, |kernel| {
-                    kernel.wait_at(endpoint, thread, state);
-                });
+                self.wait_at(endpoint, thread, state);
                 // The cursor of a badge cancellation may be past the new place.
                 if let Some(cursor) = cursor {
                     self.cancel_if_matching(endpoint, thread, &cursor);
@@ -64,7 +61,7 @@ impl<A: Arch> Ipc<A> {
                     queue.remove(&mut self.objects, thread);
                     self[thread].priority = priority;
                     queue.insert(&mut self.objects, thread);
-                    self.set_waiters(notification, queue);
+                    self[notification].set_waiters(queue);
                 }
             }
             _ => self[thread].priority = priority,
@@ -85,25 +82,10 @@ impl<A: Arch> Ipc<A> {
         }
     }
 
-    /// Whether a thread waits at an endpoint.
-    pub(crate) fn has_waiters_at(&self, endpoint: Ptr<Endpoint<A>>) -> bool {
-        !matches!(self[endpoint].state(), EndpointState::Idle)
-    }
-
-    /// Whether a thread waits for a notification.
-    pub(crate) fn has_waiters_for(&self, notification: Ptr<Notification<A>>) -> bool {
-        matches!(self[notification].state, NotificationState::Waiting(_))
-    }
-
     /// Restarts the first thread that waits at an endpoint, which is being deleted: the thread's lookup will
     /// fail. Returns whether there was one.
     pub(crate) fn wake_one_at_endpoint(&mut self, endpoint: Ptr<Endpoint<A>>) -> bool {
-        let (EndpointState::Sending(queue) | EndpointState::Receiving(queue)) =
-            self[endpoint].state()
-        else {
-            return false;
-        };
-        let Some(thread) = queue.first(&self.objects) else {
+        let Some(thread) = self[endpoint].queue().first(&self.objects) else {
             return false;
         };
         self.detach_reply(thread);

@@ -13,9 +13,7 @@
 
 use super::Ipc;
 use crate::arch::Arch;
-use crate::object::{
-    CancelCursor, Endpoint, EndpointState, Membership, Progress, Thread, ThreadState,
-};
+use crate::object::{CancelCursor, Endpoint, EndpointState, Progress, Thread, ThreadState};
 use crate::sched::work;
 use crate::token::Ptr;
 
@@ -63,17 +61,11 @@ impl<A: Arch> Ipc<A> {
         if !self[endpoint].is_cancelling() {
             return None;
         }
-        match self[endpoint].state() {
-            EndpointState::Sending(queue) => self[queue.root()?].cursor,
-            _ => None,
-        }
+        self[self[endpoint].queue().root()?].cursor
     }
 
     fn set_cancel_cursor(&mut self, endpoint: Ptr<Endpoint<A>>, cursor: Option<CancelCursor<A>>) {
-        let root = match self[endpoint].state() {
-            EndpointState::Sending(queue) => queue.root(),
-            _ => None,
-        };
+        let root = self[endpoint].queue().root();
         if let Some(root) = root {
             self[root].cursor = cursor;
         }
@@ -101,21 +93,10 @@ impl<A: Arch> Ipc<A> {
     /// Examines one sender. Returns whether it was the last.
     fn step(&mut self, endpoint: Ptr<Endpoint<A>>, cursor: CancelCursor<A>) -> bool {
         let thread = cursor.next;
-        let next = self.sender_behind(endpoint, thread);
+        let next = self[endpoint].queue().after(&self.objects, thread);
         self.set_cancel_cursor(endpoint, next.map(|next| CancelCursor { next, ..cursor }));
         self.cancel_if_matching(endpoint, thread, &cursor);
         next.is_none()
-    }
-
-    fn sender_behind(
-        &self,
-        endpoint: Ptr<Endpoint<A>>,
-        thread: Ptr<Thread<A>>,
-    ) -> Option<Ptr<Thread<A>>> {
-        match self[endpoint].state() {
-            EndpointState::Sending(queue) => queue.after(&self.objects, thread),
-            _ => None,
-        }
     }
 
     /// Takes a sender out of the queue and restarts it, if the cancellation applies to it.
@@ -149,14 +130,12 @@ impl<A: Arch> Ipc<A> {
         if let Some(current) = cursor
             && current.next == thread
         {
-            let next = self.sender_behind(endpoint, thread);
+            let next = self[endpoint].queue().after(&self.objects, thread);
             cursor = next.map(|next| CancelCursor { next, ..current });
         }
-        if let EndpointState::Sending(mut queue) = self[endpoint].state() {
-            queue.remove(&mut self.objects, thread);
-            self[thread].membership = Membership::None;
-            self[endpoint].set_state(EndpointState::Sending(queue));
-        }
+        let mut queue = self[endpoint].queue();
+        queue.remove(&mut self.objects, thread);
+        self[endpoint].set_queue(queue);
         self.set_cancel_cursor(endpoint, cursor);
     }
 }

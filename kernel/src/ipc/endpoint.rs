@@ -1,14 +1,15 @@
 //! Sending to and receiving from endpoints.
 
 use abi::Rights;
+use abi::fault::timeout_flags;
 use abi::registers::CAP;
 
 use super::Ipc;
 use crate::arch::{Arch, UserContext};
 use crate::cap::EndpointCap;
 use crate::object::{
-    Endpoint, EndpointState, Fault, Membership, NO_CORE, NotificationState, PendingFault, Reply,
-    Thread, ThreadState, WaitQueue,
+    ContextFlag, Endpoint, EndpointState, Fault, NotificationState, PendingFault, Reply,
+    SchedContext, Thread, ThreadState, WaitQueue,
 };
 use crate::token::Ptr;
 
@@ -85,7 +86,7 @@ impl<A: Arch> Ipc<A> {
         let Some(receiver) = WaitQueue::from_root(Some(receivers)).first(&self.objects) else {
             return;
         };
-        self.leave_without_threshold(endpoint, receiver);
+        self.leave_endpoint(endpoint, receiver);
         let reply = self.detach_reply(receiver);
 
         self.transfer(sender, receiver, Some(endpoint), cap.badge, grant);
@@ -117,6 +118,32 @@ impl<A: Arch> Ipc<A> {
         {
             self.wake_with_checks(thread, context);
         }
+    }
+
+    /// The slow path of [`Ipc::wake_context`], for contexts that need a wake-up check. A timer or budget that ended
+    /// while the thread was blocked is reported now.
+    fn wake_with_checks(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
+        let idled = self.stop_idling(thread);
+        if self[context].has(ContextFlag::Sporadic) {
+            let now = self.core.now;
+            self[context].unblock(now);
+        }
+        if !self.is_schedulable(thread) {
+            return;
+        }
+        let flags = if self.timer_of(context) <= self.core.now {
+            timeout_flags::BLOCKED | timeout_flags::INSTANT
+        } else if idled && !self[context].is_round_robin() && !self.has_budget(thread) {
+            timeout_flags::BLOCKED
+        } else {
+            return;
+        };
+        // The operation that it waited for is complete: after the reply to the timeout it continues at the
+        // next instruction.
+        if let ThreadState::Running = self[thread].state {
+            self[thread].context.complete_system_call();
+        }
+        self.raise_timeout(thread, flags);
     }
 
     /// Receives from an endpoint into `receiver`, the current thread.
@@ -181,7 +208,7 @@ impl<A: Arch> Ipc<A> {
         let Some(sender) = senders.first(&self.objects) else {
             return;
         };
-        self.leave_without_threshold(endpoint, sender);
+        self.leave_endpoint(endpoint, sender);
         let ThreadState::BlockedOnSend {
             badge,
             grant,
@@ -230,38 +257,16 @@ impl<A: Arch> Ipc<A> {
     }
 
     /// Takes a thread out of the queue of an endpoint.
-    pub(super) fn leave_endpoint(&mut self, endpoint: Ptr<Endpoint<A>>, thread: Ptr<Thread<A>>) {
-        self.without_threshold(endpoint, |kernel| {
-            kernel.leave_without_threshold(endpoint, thread)
-        });
-    }
-
-    /// Takes a thread out of the queue of an endpoint without a threshold.
-    pub(crate) fn leave_without_threshold(
-        &mut self,
-        endpoint: Ptr<Endpoint<A>>,
-        thread: Ptr<Thread<A>>,
-    ) {
+    pub(crate) fn leave_endpoint(&mut self, endpoint: Ptr<Endpoint<A>>, thread: Ptr<Thread<A>>) {
         if self[endpoint].is_cancelling() {
-            self.leave_while_cancelling(endpoint, thread);
-            return;
+            return self.leave_while_cancelling(endpoint, thread);
         }
-        let state = match self[endpoint].state() {
-            EndpointState::Idle => return,
-            EndpointState::Sending(mut queue) => {
-                queue.remove(&mut self.objects, thread);
-                EndpointState::Sending(queue)
-            }
-            EndpointState::Receiving(mut queue) => {
-                queue.remove(&mut self.objects, thread);
-                EndpointState::Receiving(queue)
-            }
-        };
-        self[thread].membership = Membership::None;
-        self[endpoint].set_state(state);
+        let mut queue = self[endpoint].queue();
+        queue.remove(&mut self.objects, thread);
+        self[endpoint].set_queue(queue);
     }
 
-    /// Puts a blocked thread into the queue of an endpoint without a threshold.
+    /// Puts a blocked thread into the queue of an endpoint.
     pub(super) fn wait_at(
         &mut self,
         endpoint: Ptr<Endpoint<A>>,
@@ -269,24 +274,10 @@ impl<A: Arch> Ipc<A> {
         state: fn(WaitQueue<A>) -> EndpointState<A>,
     ) {
         self.leave_scheduler(thread);
-        let mut queue = match self[endpoint].state() {
-            EndpointState::Idle => WaitQueue::EMPTY,
-            EndpointState::Sending(queue) | EndpointState::Receiving(queue) => queue,
-        };
-        let core = core_of_all(&queue, self[endpoint].core(), self[thread].core);
+        let mut queue = self[endpoint].queue();
+        let core = queue.core_with(self[endpoint].core(), self[thread].core);
         self[endpoint].set_core(core);
         queue.insert(&mut self.objects, thread);
-        self[thread].membership = Membership::Waiting;
         self[endpoint].set_state(state(queue));
-    }
-}
-
-/// The owning core of an endpoint or notification with this wait queue, after a thread of core `new` has
-/// joined the queue; `before` is the owning core until then.
-pub(super) fn core_of_all<A: Arch>(queue: &WaitQueue<A>, before: u8, new: u8) -> u8 {
-    if queue.is_empty() || before == new {
-        new
-    } else {
-        NO_CORE
     }
 }

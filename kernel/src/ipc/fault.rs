@@ -1,4 +1,4 @@
-//! Fault messages to handlers.
+//! Fault and timeout messages to handlers.
 
 use abi::breakpoint::{SINGLE_STEP, SOFTWARE};
 use abi::fault::{
@@ -12,7 +12,8 @@ use super::{InvocationFlags, Ipc};
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap};
 use crate::console::debug_line;
-use crate::object::{Fault, PendingFault, Thread, ThreadSlot, ThreadState};
+use crate::object::{ContextFlag, Fault, PendingFault, Thread, ThreadSlot, ThreadState};
+use crate::time::Ticks;
 use crate::token::Ptr;
 use crate::trace::info;
 
@@ -43,6 +44,43 @@ impl<A: Arch> Ipc<A> {
             }
             None => self.stop_with(thread, fault),
         }
+    }
+
+    /// Reports to the timeout handler of a thread, if there is one, that its budget has run out or what
+    /// `flags` say ([`abi::fault::timeout_flags`]). Returns whether there is a handler.
+    pub(crate) fn raise_timeout(&mut self, thread: Ptr<Thread<A>>, flags: usize) -> bool {
+        let Some(context) = self[thread].sched_context else {
+            return false;
+        };
+        let badge = self[context].badge;
+        let timed = self.timer_of(context) < Ticks::NEVER;
+        let more = (timed || self[context].has(ContextFlag::Idling)).then_some(flags);
+        let told = self.report_timeout(thread, badge, more);
+        if told && timed {
+            self.stop_timer(context);
+        }
+        told
+    }
+
+    /// Reports a timeout on the scheduling context with this badge to the timeout handler of a thread, if
+    /// there is one. Returns whether there is.
+    pub(super) fn report_timeout(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        badge: usize,
+        more: Option<usize>,
+    ) -> bool {
+        // The context is not donated, because it has no budget left: the handler needs its own context, and
+        // its endpoint must have no threshold.
+        let Some(handler) = self
+            .handler(thread, ThreadSlot::TimeoutHandler)
+            .filter(|handler| self[handler.object].threshold().is_none())
+        else {
+            return false;
+        };
+        self[thread].fault = PendingFault::Some(Fault::Timeout { badge, more });
+        self.send(thread, handler, InvocationFlags::new(true, true, false));
+        true
     }
 
     /// Stops a thread with a fault for which it has no handler.

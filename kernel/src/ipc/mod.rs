@@ -11,7 +11,6 @@ mod reply;
 mod resolved_transfer;
 mod signal;
 mod threshold;
-mod timeout;
 mod transfer;
 mod yield_to;
 

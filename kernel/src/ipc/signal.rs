@@ -3,9 +3,8 @@
 use abi::registers::CAP;
 
 use super::Ipc;
-use super::endpoint::core_of_all;
 use crate::arch::{Arch, UserContext};
-use crate::object::{Membership, Notification, NotificationState, Thread, ThreadState, WaitQueue};
+use crate::object::{Notification, NotificationState, Thread, ThreadState, WaitQueue};
 use crate::token::Ptr;
 
 impl<A: Arch> Ipc<A> {
@@ -20,8 +19,7 @@ impl<A: Arch> Ipc<A> {
                     return;
                 };
                 queue.remove(&mut self.objects, thread);
-                self[thread].membership = Membership::None;
-                self.set_waiters(notification, queue);
+                self[notification].set_waiters(queue);
                 self.deliver(notification, thread, badge);
             }
             NotificationState::Idle => {
@@ -81,20 +79,10 @@ impl<A: Arch> Ipc<A> {
         self.return_lent_context(thread, notification);
         self.leave_scheduler(thread);
         self[thread].state = ThreadState::BlockedOnNotification { notification };
-        let core = core_of_all(&queue, self[notification].core, self[thread].core);
+        let core = queue.core_with(self[notification].core, self[thread].core);
         self[notification].core = core;
         queue.insert(&mut self.objects, thread);
-        self[thread].membership = Membership::Waiting;
-        self.set_waiters(notification, queue);
-    }
-
-    /// Sets the wait queue of a notification.
-    pub(crate) fn set_waiters(&mut self, notification: Ptr<Notification<A>>, queue: WaitQueue<A>) {
-        self[notification].state = if queue.is_empty() {
-            NotificationState::Idle
-        } else {
-            NotificationState::Waiting(queue)
-        };
+        self[notification].state = NotificationState::Waiting(queue);
     }
 
     /// Lends the notification's scheduling context to a passive thread, unless another thread has it.

@@ -55,7 +55,9 @@ impl<A: Arch> Ipc<A> {
             EndpointState::Receiving(queue) => queue.first(&self.objects),
             EndpointState::Idle | EndpointState::Sending(_) => None,
         };
-        self.without_threshold(endpoint, |kernel| kernel.send(sender, cap, flags));
+        self[endpoint].set_threshold(None);
+        self.send(sender, cap, flags);
+        self[endpoint].set_threshold(Some(threshold));
         if let Some(receiver) = receiver {
             self.delivered(receiver, threshold, self[sender].sched_context.is_none());
         }
@@ -75,9 +77,9 @@ impl<A: Arch> Ipc<A> {
         self.abandon_orphan(receiver, how.blocking);
         let passive = self[receiver].sched_context.is_none();
         let comes = matches!(self[endpoint].state(), EndpointState::Sending(_));
-        self.without_threshold(endpoint, |kernel| {
-            kernel.receive_without_threshold(receiver, endpoint, how)
-        });
+        self[endpoint].set_threshold(None);
+        self.receive_without_threshold(receiver, endpoint, how);
+        self[endpoint].set_threshold(Some(threshold));
         if comes {
             let donated = passive && self[receiver].sched_context.is_some();
             self.delivered(receiver, threshold, donated);
@@ -100,22 +102,6 @@ impl<A: Arch> Ipc<A> {
             } else {
                 self.unbind_thread(context);
             }
-        }
-    }
-
-    /// Runs `work` with the threshold of an endpoint, if it has one, removed, and restores it afterwards.
-    pub(super) fn without_threshold(
-        &mut self,
-        endpoint: Ptr<Endpoint<A>>,
-        work: impl FnOnce(&mut Self),
-    ) {
-        let threshold = self[endpoint].threshold();
-        if threshold.is_some() {
-            self[endpoint].set_threshold(None);
-        }
-        work(self);
-        if threshold.is_some() {
-            self[endpoint].set_threshold(threshold);
         }
     }
 

@@ -43,14 +43,14 @@ impl<A: Arch> Ipc<A> {
         context.set_result(CAP, badge);
     }
 
-    /// Copies the message words that are in registers.
+    /// Copies message words; returns how many were copied.
     #[inline(always)]
-    pub(crate) fn copy_registers(
+    pub(crate) fn copy_words(
         &mut self,
         sender: Ptr<Thread<A>>,
         receiver: Ptr<Thread<A>>,
         length: usize,
-    ) {
+    ) -> usize {
         for (index, register) in MR.into_iter().enumerate() {
             if index >= length {
                 break;
@@ -58,19 +58,20 @@ impl<A: Arch> Ipc<A> {
             let word = self[sender].context.get(register);
             self[receiver].context.set_result(register, word);
         }
+        if length <= MESSAGE_REGISTERS {
+            return length;
+        }
+        self.copy_buffered_words(sender, receiver, length)
     }
 
-    /// Copies message words; returns how many were copied.
-    pub(crate) fn copy_words(
-        &mut self,
+    /// Copies the message words that are not in registers; returns how many were copied with those that are.
+    #[inline(never)]
+    fn copy_buffered_words(
+        &self,
         sender: Ptr<Thread<A>>,
         receiver: Ptr<Thread<A>>,
         length: usize,
     ) -> usize {
-        self.copy_registers(sender, receiver, length);
-        if length <= MESSAGE_REGISTERS {
-            return length;
-        }
         match (self.send_buffer(sender), self.receive_buffer(receiver)) {
             (Some(from), Some(to)) => {
                 for index in MESSAGE_REGISTERS..length {

@@ -1,63 +1,12 @@
 //! Endpoints.
 
-use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 
-use super::Thread;
 use super::owned::{CORE_MASK, core_bits, core_in};
+use super::{Thread, WaitQueue};
 use crate::arch::Arch;
-use crate::collections::OrderedQueue;
 use crate::time::Ticks;
-use crate::token::{Objects, Ptr};
-
-/// A wait queue: threads in order of priority, and in FIFO order at the same priority.
-pub struct WaitQueue<A: Arch>(OrderedQueue<Thread<A>, 8>);
-
-copyable!([A: Arch] WaitQueue<A>);
-
-impl<A: Arch> Deref for WaitQueue<A> {
-    type Target = OrderedQueue<Thread<A>, 8>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
-
-impl<A: Arch> DerefMut for WaitQueue<A> {
-    fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut self.0
-    }
-}
-
-impl<A: Arch> WaitQueue<A> {
-    /// The empty queue.
-    pub const EMPTY: Self = Self(OrderedQueue::EMPTY);
-
-    /// The queue with this root.
-    pub const fn from_root(root: Option<Ptr<Thread<A>>>) -> Self {
-        Self(OrderedQueue::from_root(root))
-    }
-
-    /// A queue with a single thread.
-    #[inline(always)]
-    pub fn of_one(objects: &mut Objects, thread: Ptr<Thread<A>>) -> Self {
-        let mut queue = Self::EMPTY;
-        let key = Self::key(objects[thread].priority);
-        queue.0.insert_only(objects, thread, key);
-        queue
-    }
-
-    /// Adds a thread, according to its priority.
-    pub fn insert(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>) {
-        let key = Self::key(objects[thread].priority);
-        self.0.insert(objects, thread, key);
-    }
-
-    /// The sort key of a priority.
-    pub const fn key(priority: u8) -> u64 {
-        (u8::MAX - priority) as u64
-    }
-}
+use crate::token::Ptr;
 
 /// The threads that wait at an endpoint.
 pub enum EndpointState<A: Arch> {
@@ -115,6 +64,7 @@ const SENDING: usize = 1;
 const RECEIVING: usize = 2;
 /// Senders, and a badge cancellation is in progress.
 const CANCELLING: usize = 3;
+/// The bits of these states. In an idle endpoint both are zero.
 const WAITING: usize = SENDING | RECEIVING;
 const HAS_THRESHOLD: usize = 4;
 /// The bits that are not part of the root.
@@ -151,7 +101,7 @@ impl<A: Arch> Endpoint<A> {
         }
         let root = (self.queue - RECEIVING) & !CORE_MASK;
         let root = core::ptr::with_exposed_provenance_mut(root);
-        // SAFETY: as in `state`; the root is not null, because an empty queue has the state idle.
+        // SAFETY: as in `queue`; the root is not null, because an empty queue has the state idle.
         Some(unsafe { Ptr::new(NonNull::new_unchecked(root)) })
     }
 
@@ -181,30 +131,42 @@ impl<A: Arch> Endpoint<A> {
         self.queue = root | self.queue & CORE_MASK;
     }
 
+    /// The threads that wait here, senders or receivers.
+    pub fn queue(&self) -> WaitQueue<A> {
+        // SAFETY: the root is a thread in the queue, which leaves the queue before it is deleted; only the
+        // methods below and `set_only_receiver` write it.
+        WaitQueue::from_root(unsafe { Ptr::from_address(self.queue & !MARKS) })
+    }
+
+    /// Sets the queue after a thread has left it. If it is empty, the endpoint is idle.
+    pub fn set_queue(&mut self, queue: WaitQueue<A>) {
+        self.set_marked(queue, self.queue & WAITING);
+    }
+
+    fn set_marked(&mut self, queue: WaitQueue<A>, mark: usize) {
+        let root = queue.root().map_or(0, |root| root.address() | mark);
+        self.queue = root | self.queue & (HAS_THRESHOLD | CORE_MASK);
+    }
+
     /// The threads that wait here.
     pub fn state(&self) -> EndpointState<A> {
-        // SAFETY: the root is a thread in the queue, which leaves the queue before it is deleted; only
-        // `set_state` and `set_only_receiver` write it.
-        let root = unsafe { Ptr::from_address(self.queue & !MARKS) };
         match self.queue & WAITING {
-            SENDING | CANCELLING => EndpointState::Sending(WaitQueue::from_root(root)),
-            RECEIVING => EndpointState::Receiving(WaitQueue::from_root(root)),
+            SENDING | CANCELLING => EndpointState::Sending(self.queue()),
+            RECEIVING => EndpointState::Receiving(self.queue()),
             _ => EndpointState::Idle,
         }
     }
 
-    /// Sets the threads that wait here; an empty queue makes the endpoint idle. There must be no threshold:
-    /// callers remove it and restore it afterwards.
+    /// Sets the threads that wait here; an empty queue makes the endpoint idle.
     pub fn set_state(&mut self, state: EndpointState<A>) {
-        debug_assert!(self.threshold().is_none());
-        let (queue, mark) = match state {
-            EndpointState::Idle => (WaitQueue::EMPTY, 0),
-            EndpointState::Sending(queue) if self.is_cancelling() => (queue, CANCELLING),
-            EndpointState::Sending(queue) => (queue, SENDING),
-            EndpointState::Receiving(queue) => (queue, RECEIVING),
-        };
-        let root = queue.root().map_or(0, |root| root.address() | mark);
-        self.queue = root | self.queue & CORE_MASK;
+        match state {
+            EndpointState::Idle => self.set_marked(WaitQueue::EMPTY, 0),
+            EndpointState::Sending(queue) if self.is_cancelling() => {
+                self.set_marked(queue, CANCELLING);
+            }
+            EndpointState::Sending(queue) => self.set_marked(queue, SENDING),
+            EndpointState::Receiving(queue) => self.set_marked(queue, RECEIVING),
+        }
     }
 
     /// The threshold, if there is one.
@@ -230,13 +192,13 @@ impl<A: Arch> Endpoint<A> {
 impl<A: Arch> Endpoint<A> {
     /// Whether a badge cancellation of the senders that wait here is in progress.
     pub const fn is_cancelling(&self) -> bool {
-        self.queue & 3 == CANCELLING
+        self.queue & WAITING == CANCELLING
     }
 
     /// Sets whether a badge cancellation of the senders that wait here is in progress.
-    pub fn set_cancelling(&mut self, swept: bool) {
-        if let EndpointState::Sending(_) = self.state() {
-            self.queue = self.queue & !3 | if swept { CANCELLING } else { SENDING };
+    pub const fn set_cancelling(&mut self, cancelling: bool) {
+        if self.queue & SENDING != 0 {
+            self.queue = self.queue & !WAITING | if cancelling { CANCELLING } else { SENDING };
         }
     }
 }

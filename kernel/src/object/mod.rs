@@ -10,10 +10,11 @@ mod owned;
 mod reply;
 mod sched_context;
 mod thread;
+mod wait_queue;
 
 pub use breakpoint::{Access, Breakpoint, BreakpointNumbers};
 pub use domain::{DomainEntry, DomainSchedule, MAX_DURATION};
-pub use endpoint::{Endpoint, EndpointState, EndpointThreshold, WaitQueue};
+pub use endpoint::{Endpoint, EndpointState, EndpointThreshold};
 pub use irq::{IrqEntry, IrqState};
 pub use notification::{Notification, NotificationState};
 pub use owned::{CORE_MASK, CORE_SHIFT, NO_CORE, core_bits};
@@ -23,6 +24,7 @@ pub use thread::{
     CancelCursor, Fault, Membership, PendingFault, Progress, THREAD_SLOTS, Thread, ThreadSlot,
     ThreadState, YieldAnswer, thread_slot,
 };
+pub use wait_queue::WaitQueue;
 
 use abi::sizes;
 

@@ -38,4 +38,13 @@ impl<A: Arch> Notification<A> {
             core: 0,
         }
     }
+
+    /// Sets the threads that wait.
+    pub fn set_waiters(&mut self, queue: WaitQueue<A>) {
+        self.state = if queue.is_empty() {
+            NotificationState::Idle
+        } else {
+            NotificationState::Waiting(queue)
+        };
+    }
 }

@@ -1,6 +1,6 @@
-//! The eleven system calls.
+//! The system calls, except those for debugging and benchmarks.
 
-use abi::registers::{CAP, DESTINATION, REPLY};
+use abi::registers::{CAP, DESTINATION, REPLY, SYSCALL};
 use abi::{Rights, Syscall};
 
 use crate::Kernel;
@@ -13,9 +13,9 @@ use crate::slot::RawCap;
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
-    /// Performs a system call of the current thread.
+    /// Performs a system call of the current thread; an unknown number is a fault.
     #[inline(always)]
-    pub(super) fn dispatch(&mut self, thread: Ptr<Thread<A>>, call: Syscall) {
+    pub(super) fn dispatch(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>) {
         // Until the system call is complete, it counts as not executed: if an operation stops the thread
         // before then, the thread executes the system call again when it is resumed.
         self[thread].state = ThreadState::Restart;
@@ -24,21 +24,25 @@ impl<A: Arch> Kernel<A> {
         let cap = register(self, CAP);
         let reply = register(self, REPLY);
         let done = match call {
-            Syscall::Send => self.invoke(thread, cap, InvocationFlags::SEND),
-            Syscall::NBSend => self.invoke(thread, cap, InvocationFlags::NB_SEND),
-            Syscall::Call => self.invoke(thread, cap, InvocationFlags::CALL),
-            Syscall::Recv => self.receive_only(thread, cap, Some(reply), true),
-            Syscall::NBRecv => self.receive_only(thread, cap, Some(reply), false),
-            Syscall::Wait => self.receive_only(thread, cap, None, true),
-            Syscall::NBWait => self.receive_only(thread, cap, None, false),
-            Syscall::ReplyRecv => self.send_and_receive(thread, reply, cap, Some(reply)),
-            Syscall::NBSendRecv => {
+            Some(Syscall::Send) => self.invoke(thread, cap, InvocationFlags::SEND),
+            Some(Syscall::NBSend) => self.invoke(thread, cap, InvocationFlags::NB_SEND),
+            Some(Syscall::Call) => self.invoke(thread, cap, InvocationFlags::CALL),
+            Some(Syscall::Recv) => self.receive_only(thread, cap, Some(reply), true),
+            Some(Syscall::NBRecv) => self.receive_only(thread, cap, Some(reply), false),
+            Some(Syscall::Wait) => self.receive_only(thread, cap, None, true),
+            Some(Syscall::NBWait) => self.receive_only(thread, cap, None, false),
+            Some(Syscall::ReplyRecv) => self.send_and_receive(thread, reply, cap, Some(reply)),
+            Some(Syscall::NBSendRecv) => {
                 let destination = self[thread].context.get(DESTINATION);
                 self.send_and_receive(thread, destination, cap, Some(reply))
             }
-            Syscall::NBSendWait => self.send_and_receive(thread, reply, cap, None),
-            _ => {
+            Some(Syscall::NBSendWait) => self.send_and_receive(thread, reply, cap, None),
+            Some(Syscall::Yield) => {
                 self.yield_slice();
+                Ok(())
+            }
+            _ => {
+                self.dispatch_rare(thread, call);
                 Ok(())
             }
         };
@@ -52,10 +56,29 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
+    /// Performs a system call that neither sends, receives nor yields; an unknown number is a fault.
+    #[inline(never)]
+    fn dispatch_rare(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>) {
+        match call {
+            Some(Syscall::SetTlsBase) => {
+                let base = self[thread].context.get(CAP);
+                self[thread].context.set_tls_base(base);
+                self.core.reload = true;
+            }
+            Some(Syscall::YieldUntilBudget) if cfg!(feature = "thresholds") => {
+                self.yield_until_budget(thread);
+            }
+            _ => {
+                let number = self[thread].context.get(SYSCALL);
+                self.raise(thread, Fault::UnknownSyscall { number });
+            }
+        }
+    }
+
     /// Charges the work done by a system call that was preempted, and ends the timeslice if the budget is
     /// used up; not if the system call has itself deleted the context of its thread.
     #[inline(never)]
-    fn stop_call(&mut self, thread: Ptr<Thread<A>>, call: Syscall) {
+    fn stop_call(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>) {
         self.check_after_preemption(thread, call);
         // A deferred sender has not been answered yet: its next try is still the second one.
         if let Some(since) = self.core.again
@@ -71,16 +94,20 @@ impl<A: Arch> Kernel<A> {
     /// [`Kernel::dispatch`] for contexts that need a budget check at each entry. A context that was donated with a
     /// limit may be donated only to endpoints with a threshold.
     #[cold]
-    pub(super) fn dispatch_with_check(&mut self, thread: Ptr<Thread<A>>, mut call: Syscall) {
+    pub(super) fn dispatch_with_check(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        mut call: Option<Syscall>,
+    ) {
         let context = self[thread].sched_context;
         let is_limited = context.is_some_and(|context| self[context].limit.is_some());
         let register = |register| self[thread].context.get(register);
         let donation = match call {
             _ if !is_limited => None,
-            Syscall::Call => Some((register(CAP), None)),
-            Syscall::ReplyRecv => Some((register(REPLY), Some(Syscall::Recv))),
-            Syscall::NBSendRecv => Some((register(DESTINATION), Some(Syscall::Recv))),
-            Syscall::NBSendWait => Some((register(REPLY), Some(Syscall::Wait))),
+            Some(Syscall::Call) => Some((register(CAP), None)),
+            Some(Syscall::ReplyRecv) => Some((register(REPLY), Some(Syscall::Recv))),
+            Some(Syscall::NBSendRecv) => Some((register(DESTINATION), Some(Syscall::Recv))),
+            Some(Syscall::NBSendWait) => Some((register(REPLY), Some(Syscall::Wait))),
             _ => None,
         };
         if let Some((target, without)) = donation {
@@ -95,7 +122,7 @@ impl<A: Arch> Kernel<A> {
             match without {
                 _ if !lends_freely => {}
                 // The message is dropped, as the ABI does with messages that cannot be sent without blocking.
-                Some(receive) => call = receive,
+                Some(receive) => call = Some(receive),
                 None => return self.answer_error(thread, Error::IllegalOperation),
             }
         }

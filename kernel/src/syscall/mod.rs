@@ -7,7 +7,6 @@
 mod debug;
 mod dispatch;
 mod receive;
-mod yield_until;
 
 use abi::registers::{CAP, INFO, SYSCALL};
 use abi::{MessageInfo, Syscall};
@@ -23,11 +22,6 @@ use crate::token::Ptr;
 use crate::trace::trace;
 
 pub use crate::arch::Interrupt;
-
-/// Whether it is one of the eleven system calls that [`Kernel::dispatch`] performs.
-fn is_dispatched(call: &Syscall) -> bool {
-    call.number() >= Syscall::Yield.number()
-}
 
 impl<A: Arch> CoreHandle<A> {
     /// Handles a system call of the current thread, with the registers in its register context.
@@ -82,15 +76,13 @@ impl<A: Arch> Local<'_, A> {
     #[inline(always)]
     pub fn handle_interrupt(&mut self, interrupt: Interrupt) {
         let is_local = |kernel: &mut Kernel<A>| kernel.is_interrupt_local(interrupt);
-        if !self.make_exclusive_unless(is_local) {
-            // After remote modifications, the interrupt still has to be handled.
+        // Remote modifications take effect first, and leave no fast path.
+        let mut may_be_fast = true;
+        while !self.make_exclusive_unless(is_local) {
             self.apply_remote_changes();
-            while !self.make_exclusive_unless(is_local) {
-                self.apply_remote_changes();
-            }
-            return self.handle_interrupt_slowly(interrupt);
+            may_be_fast = false;
         }
-        self.handle_interrupt_locked(interrupt);
+        self.handle_interrupt_locked(interrupt, may_be_fast);
     }
 }
 
@@ -120,49 +112,16 @@ impl<A: Arch> Kernel<A> {
         {
             return;
         }
-        self.handle_checked_syscall(thread, call, number);
-    }
-
-    /// Handles a system call that needs a budget check.
-    #[inline(never)]
-    fn handle_checked_syscall(
-        &mut self,
-        thread: Ptr<Thread<A>>,
-        call: Option<Syscall>,
-        number: usize,
-    ) {
         self.measure_entry(Entry::Syscall(call));
         self.update_time();
         match self.check_budget() {
-            BudgetCheck::Passed => match call.filter(is_dispatched) {
-                Some(call) => self.dispatch(thread, call),
-                None => self.handle_other_call(thread, call, number),
-            },
+            BudgetCheck::Passed => self.dispatch(thread, call),
             BudgetCheck::NeedsCheck => {
-                self.with_check(thread, |kernel| match call.filter(is_dispatched) {
-                    Some(call) => kernel.dispatch_with_check(thread, call),
-                    None => kernel.handle_other_call(thread, call, number),
-                });
+                self.with_check(thread, |kernel| kernel.dispatch_with_check(thread, call));
             }
             BudgetCheck::Exhausted => {}
         }
         self.leave();
-    }
-
-    /// Performs a system call that [`Kernel::dispatch`] does not; an unknown number is a fault.
-    #[inline(never)]
-    fn handle_other_call(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>, number: usize) {
-        match call {
-            Some(Syscall::SetTlsBase) => {
-                let base = self[thread].context.get(CAP);
-                self[thread].context.set_tls_base(base);
-                self.core.reload = true;
-            }
-            Some(Syscall::YieldUntilBudget) if cfg!(feature = "thresholds") => {
-                self.yield_until_budget(thread);
-            }
-            _ => self.raise(thread, Fault::UnknownSyscall { number }),
-        }
     }
 
     /// Performs a request of a thread with a scheduling context that needs a budget check at each entry. Ends the
@@ -198,17 +157,13 @@ impl<A: Arch> Kernel<A> {
         self.leave();
     }
 
-    fn handle_interrupt_locked(&mut self, interrupt: Interrupt) {
+    fn handle_interrupt_locked(&mut self, interrupt: Interrupt, may_be_fast: bool) {
         if let Interrupt::Line(irq) = interrupt
+            && may_be_fast
             && let Some(_) = self.try_fast_path(|kernel| kernel.fast_interrupt(irq))
         {
             return;
         }
-        self.handle_interrupt_slowly(interrupt);
-    }
-
-    #[inline(always)]
-    fn handle_interrupt_slowly(&mut self, interrupt: Interrupt) {
         self.measure_entry(Entry::Interrupt(interrupt));
         self.update_time();
         self.check_budget();

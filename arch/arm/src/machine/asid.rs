@@ -5,9 +5,7 @@ use abi::sizes::ASID_POOL_BITS;
 use kernel::Kernel;
 use kernel::arch::PhysAddr;
 use kernel::cap::{Cap, UntypedCap};
-use kernel::invoke::{
-    Answer, Error, Failure, Invocation, Outcome, preempt_after_checks, preempt_after_lookup, reset,
-};
+use kernel::invoke::{Answer, Error, Failure, Invocation, Outcome, preempt_after_checks, reset};
 use kernel::sched::work;
 
 use super::{ExecutionState, Machine};
@@ -38,13 +36,8 @@ pub(super) fn invoke_control<V: ExecutionState, P: Platform>(
     if kernel.has_children(parent) {
         return Err(Error::RevokeFirst.into());
     }
-    let root = invocation.extra_cap(kernel, 1);
-    let (index, depth) = (invocation.word(kernel, 0), invocation.word(kernel, 1));
-    let slot = kernel.lookup_slot(root, index, depth, false)?;
-    preempt_after_lookup(kernel)?;
-    if !kernel[slot].is_empty() {
-        return Err(Error::DeleteFirst.into());
-    }
+    let place = (invocation.word(kernel, 0), invocation.word(kernel, 1));
+    let slot = invocation.find_empty_slot(kernel, 1, place)?;
 
     let mut untyped = untyped;
     reset(kernel, parent, &mut untyped)?;
@@ -54,11 +47,8 @@ pub(super) fn invoke_control<V: ExecutionState, P: Platform>(
         ..untyped
     };
     kernel[parent].set_cap(Cap::Untyped(used));
-    kernel.insert_child(
-        parent,
-        slot,
-        Cap::Arch(Capability::AsidPool { pool, address }),
-    );
+    let cap = Cap::<Machine<V, P>>::Arch(Capability::AsidPool { pool, address });
+    kernel.insert_child(parent, slot, cap.encode());
     kernel
         .exclusive()
         .each_core(|kernel| kernel.arch.spaces.add_pool(pool, address));

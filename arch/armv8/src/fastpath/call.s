@@ -24,7 +24,7 @@
     b.ne    9b
     sub     x19, x12, #{ENDPOINT_RECEIVING}
     .endif
-    add     x20, x19, #{CONTEXT}
+    add     x20, x19, #{THREAD_CONTEXT}
     ldr     x13, [x20, #{CHILDREN}]
     ldr     x14, [x20, #({CHILDREN} + 8)]
     ldr     x15, [x20, #{NEXT}]
@@ -42,8 +42,8 @@
     require_known
 
 // No exit to the slow path from here on. The server no longer waits; the caller, x22, waits for the reply.
-    sub     x22, sp, #{CONTEXT}
-    ldr     x24, [x28, #{PAYING}]
+    sub     x22, sp, #{THREAD_CONTEXT}
+    ldr     x24, [x28, #{CURRENT_CONTEXT}]
     .if     {CORES} > 1
     ldr     x13, [x28, #{CORE_BITS}]
     str     x13, [x10, #{ENDPOINT_QUEUE}]

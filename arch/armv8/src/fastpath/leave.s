@@ -7,7 +7,7 @@
     str     xzr, [sp, #{SCHED_CONTEXT}]
     str     x24, [x20, #{SCHED_CONTEXT}]
     str     x19, [x24, #{CONTEXT_THREAD}]
-    str     x19, [x28, #{CURRENT}]
+    str     x19, [x28, #{KERNEL_CURRENT}]
 
 // The message: only as many registers as it has words.
     and     x1, x1, #~{CAPS_AND_UNWRAPPED}

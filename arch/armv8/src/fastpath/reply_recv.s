@@ -48,7 +48,7 @@
 2:
     .endif
     cbz     x19, 9b
-    add     x20, x19, #{CONTEXT}
+    add     x20, x19, #{THREAD_CONTEXT}
     .if     {CORES} > 1
     ldrb    w13, [x20, #{THREAD_CORE}]
     cmp     x12, x13, lsl #{CORE_SHIFT}
@@ -57,7 +57,7 @@
     ldr     x12, [x20, #{STATE}]
     ldr     x13, [x20, #{FAULT}]
     ldr     x14, [x20, #{SCHED_CONTEXT}]
-    ldr     x24, [x28, #{PAYING}]
+    ldr     x24, [x28, #{CURRENT_CONTEXT}]
     ldp     x15, x16, [x21, #{REPLY_ABOVE}]
     cmp     x12, #{BLOCKED_ON_REPLY}
     ccmp    x13, #{NO_FAULT}, #0, eq
@@ -80,7 +80,7 @@
     stp     x14, x24, [x13, #{REPLY_ABOVE}]
 
 // The server, x22, waits for the next call, as the only thread.
-3:  sub     x22, sp, #{CONTEXT}
+3:  sub     x22, sp, #{THREAD_CONTEXT}
     .if     {CORES} > 1
     ldr     x12, [x28, #{CORE_BITS}]
     orr     x12, x12, x22

@@ -43,7 +43,7 @@
     escapement_require_known
 
     # No exit to the slow path from here on. The server no longer waits; the caller, RDX, waits for the reply.
-    mov r14, [rbp + {CONTEXT}]
+    mov r14, [rbp + {CURRENT_CONTEXT}]
 .if {CORES} > 1
     mov rax, [rbp + {CORE_BITS}]
     mov [r11 + {ENDPOINT_QUEUE}], rax

@@ -99,7 +99,7 @@
     mov cr3, rsp
 2:
 .endif
-    mov rsp, gs:[{CURRENT}]
+    mov rsp, gs:[{LOCAL_CURRENT}]
     mov [rsp + {RIP}], rcx
     sub rcx, {SYSCALL_BYTES}
     mov [rsp + {RESTART}], rcx

@@ -4,7 +4,7 @@
     mov [rbx + {SCHED_CONTEXT}], r14
     mov [r14 + {CONTEXT_THREAD}], r12
     mov [rbp + {KERNEL_CURRENT}], r12
-    mov gs:[{CURRENT}], rbx
+    mov gs:[{LOCAL_CURRENT}], rbx
     lea rax, [rbx + {REGISTERS_SIZE}]
     mov gs:[{TRAP_STACK}], rax
 

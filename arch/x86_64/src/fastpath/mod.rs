@@ -18,35 +18,26 @@
 //! - No register keeps a value of the kernel or of another thread: all are loaded from the receiver's
 //!   context, except those of the message.
 
-use core::arch::naked_asm;
 use core::mem::offset_of;
 
 use abi::config::{DOMAINS, HARDWARE_DEBUG};
-use abi::registers::{MESSAGE_REGISTERS, REPLY, SYSCALL_BYTES};
-use abi::sizes::SLOT_BITS;
+use abi::registers::{MESSAGE_REGISTERS, REPLY};
 use abi::{MessageInfo, Rights, Syscall};
 use kernel::cap::{Packing, RawCap};
+use kernel::fast_path_asm;
 use kernel::fastpath::{Layout, NO_MEMBER};
-use kernel::object::{CORE_MASK, CORE_SHIFT, Endpoint};
-use kernel::sched::{BIG_LOCK, CORES};
+use kernel::object::{CORE_MASK, Endpoint};
+use kernel::sched::BIG_LOCK;
 
 use x86_64::VirtAddr;
 use x86_64::registers::model_specific::LStar;
 
 use crate::bases;
-use crate::context::{Context, KnownSpace, Registers, SYSTEM_CALL};
+use crate::context::{Context, KnownSpace, Registers, entry_asm};
 use crate::core_local::CoreLocal;
 use crate::fpu::Fpu;
-use crate::isolation::Isolation;
 use crate::space::Asids;
 use crate::{Platform, X86_64};
-
-/// Offset of a field of a thread from its registers.
-macro_rules! thread {
-    ($field:ident) => {
-        Layout::<X86_64<P>>::$field as isize - Self::REGISTERS as isize
-    };
-}
 
 /// Offsets in the kernel of one platform.
 struct Offsets<P: Platform>(core::marker::PhantomData<P>);
@@ -60,25 +51,6 @@ impl<P: Platform> Offsets<P> {
     const SPACE: usize = offset_of!(Context, space) - offset_of!(Context, registers);
     const ARCH: usize = Layout::<X86_64<P>>::KERNEL_ARCH;
     const FPU_UNIT: usize = Self::ARCH + offset_of!(X86_64<P>, fpu);
-
-    const CSPACE: isize = thread!(THREAD_CSPACE);
-    const VSPACE: isize = thread!(THREAD_VSPACE);
-    const STATE: isize = thread!(THREAD_STATE);
-    const RECEIVES_FROM: isize = thread!(THREAD_RECEIVES_FROM);
-    const RECEIVES_WITH: isize = thread!(THREAD_RECEIVES_WITH);
-    const CALLS_WITH: isize = thread!(THREAD_CALLS_WITH);
-    const FAULT: isize = thread!(THREAD_FAULT);
-    const SCHED_CONTEXT: isize = thread!(THREAD_SCHED_CONTEXT);
-    const NOTIFICATION: isize = thread!(THREAD_NOTIFICATION);
-    const MEMBERSHIP: isize = thread!(THREAD_MEMBERSHIP);
-    const PRIORITY: isize = thread!(THREAD_PRIORITY);
-    const FLAGS: isize = thread!(THREAD_FLAGS);
-    const CORE: isize = thread!(THREAD_CORE);
-    const PARENT: isize = thread!(THREAD_PARENT);
-    const CHILDREN: isize = thread!(THREAD_CHILDREN);
-    const NEXT: isize = thread!(THREAD_NEXT);
-    const PREVIOUS: isize = thread!(THREAD_PREVIOUS);
-    const KEY: isize = thread!(THREAD_KEY);
 }
 
 /// Bits of the first word of a capability.
@@ -112,58 +84,28 @@ pub fn enable<P: Platform>(arch: &X86_64<P>) {
 #[unsafe(naked)]
 #[unsafe(link_section = ".text.entry")]
 extern "C" fn system_call_entry<P: Platform>() {
-    naked_asm!(
+    entry_asm!(
+        fast_path_asm,
+        X86_64<P>,
+        0,
+        Offsets::<P>::REGISTERS,
         include_str!("entry.s"),
         include_str!("call.s"),
         include_str!("reply_recv.s"),
         include_str!("leave.s"),
         // Core-local data.
-        CURRENT = const CoreLocal::CURRENT,
-        STACK = const CoreLocal::STACK,
-        USER_STACK = const CoreLocal::USER_STACK,
-        TRAP_STACK = const CoreLocal::TRAP_STACK,
         KERNEL = const CoreLocal::KERNEL,
         // The kernel.
-        KERNEL_CURRENT = const Layout::<X86_64<P>>::KERNEL_CURRENT,
-        CONTEXT = const Layout::<X86_64<P>>::KERNEL_CONTEXT,
-        NOW = const Layout::<X86_64<P>>::KERNEL_NOW,
-        CHECK_THRESHOLD = const Layout::<X86_64<P>>::KERNEL_CHECK_THRESHOLD,
-        DEADLINE_TIME = const Layout::<X86_64<P>>::KERNEL_DEADLINE_TIME,
-        DEADLINE_LOWEST = const Layout::<X86_64<P>>::KERNEL_DEADLINE_LOWEST,
-        DEADLINE_END = const Layout::<X86_64<P>>::KERNEL_DEADLINE_END,
-        READY_SUMMARY = const Layout::<X86_64<P>>::KERNEL_READY_SUMMARY,
-        READY_WORDS = const Layout::<X86_64<P>>::KERNEL_READY_WORDS,
         REMOVALS = const Offsets::<P>::ARCH + offset_of!(X86_64<P>, asids) + Asids::REMOVALS,
         ACTIVE_ROOT = const Offsets::<P>::ARCH + offset_of!(X86_64<P>, active_root),
         BASES_OF = const Offsets::<P>::ARCH + offset_of!(X86_64<P>, bases_of),
         FPU_OWNER = const Offsets::<P>::FPU_UNIT + Fpu::<P>::OWNER,
         FPU_COMPONENTS = const Offsets::<P>::FPU_UNIT + Fpu::<P>::COMPONENTS,
-        LOCK_STATE = const Layout::<X86_64<P>>::LOCK_STATE,
-        LOCK_EXCLUSIVE = const Layout::<X86_64<P>>::LOCK_EXCLUSIVE,
-        REMOTELY_MODIFIED = const Layout::<X86_64<P>>::REMOTELY_MODIFIED,
-        CORE_BITS = const Layout::<X86_64<P>>::CORE_BITS,
-        CORE_RECEIVING = const Layout::<X86_64<P>>::CORE_RECEIVING,
         // Threads: offsets from their registers.
         REGISTERS = const Offsets::<P>::REGISTERS,
         REGISTERS_SIZE = const size_of::<Registers>(),
-        CSPACE = const Offsets::<P>::CSPACE,
-        VSPACE = const Offsets::<P>::VSPACE,
-        STATE = const Offsets::<P>::STATE,
-        RECEIVES_FROM = const Offsets::<P>::RECEIVES_FROM,
-        RECEIVES_WITH = const Offsets::<P>::RECEIVES_WITH,
-        CALLS_WITH = const Offsets::<P>::CALLS_WITH,
-        FAULT = const Offsets::<P>::FAULT,
-        SCHED_CONTEXT = const Offsets::<P>::SCHED_CONTEXT,
-        NOTIFICATION = const Offsets::<P>::NOTIFICATION,
-        MEMBERSHIP = const Offsets::<P>::MEMBERSHIP,
-        PRIORITY = const Offsets::<P>::PRIORITY,
-        FLAGS = const Offsets::<P>::FLAGS,
-        CORE = const Offsets::<P>::CORE,
-        PARENT = const Offsets::<P>::PARENT,
-        CHILDREN = const Offsets::<P>::CHILDREN,
-        NEXT = const Offsets::<P>::NEXT,
-        PREVIOUS = const Offsets::<P>::PREVIOUS,
-        KEY = const Offsets::<P>::KEY,
+        FLAGS =
+            const Layout::<X86_64<P>>::THREAD_FLAGS as isize - Offsets::<P>::REGISTERS as isize,
         FPU = const Offsets::<P>::FPU,
         SPACE = const Offsets::<P>::SPACE + offset_of!(KnownSpace, space),
         SPACE_REMOVALS = const Offsets::<P>::SPACE + offset_of!(KnownSpace, generation),
@@ -171,81 +113,27 @@ extern "C" fn system_call_entry<P: Platform>() {
         FS_BASE = const Registers::FS_BASE,
         GS_BASE = const Registers::GS_BASE,
         BASES_LOADED = const Registers::BASES_LOADED,
-        RESTART = const offset_of!(Registers, restart),
-        RAX = const Registers::general(0),
-        RBX = const Registers::general(1),
-        RCX = const Registers::general(2),
-        RDX = const Registers::general(3),
-        RSI = const Registers::general(4),
-        RDI = const Registers::general(5),
-        RBP = const Registers::general(6),
-        R8 = const Registers::general(7),
-        R9 = const Registers::general(8),
-        R10 = const Registers::general(9),
-        R11 = const Registers::general(10),
-        R12 = const Registers::general(11),
-        R13 = const Registers::general(12),
-        R14 = const Registers::general(13),
-        R15 = const Registers::general(14),
         REPLY = const Registers::of_abi(REPLY),
-        VECTOR = const offset_of!(Registers, vector),
-        RIP = const offset_of!(Registers, rip),
-        RFLAGS = const offset_of!(Registers, rflags),
-        RSP = const offset_of!(Registers, rsp),
         // Other objects.
-        ENDPOINT_QUEUE = const Endpoint::<X86_64<P>>::QUEUE,
-        REPLY_THREAD = const Layout::<X86_64<P>>::REPLY_THREAD,
-        REPLY_BELOW = const Layout::<X86_64<P>>::REPLY_BELOW,
-        REPLY_ABOVE = const Layout::<X86_64<P>>::REPLY_ABOVE,
         REPLY_ABOVE_WHICH = const Layout::<X86_64<P>>::REPLY_ABOVE_WHICH,
-        CONTEXT_THREAD = const Layout::<X86_64<P>>::SCHED_CONTEXT_THREAD,
-        CONTEXT_REPLY = const Layout::<X86_64<P>>::SCHED_CONTEXT_REPLY,
         // Constants.
         CALL = const Syscall::Call.number() as isize,
         REPLY_RECV = const Syscall::ReplyRecv.number() as isize,
-        SYSCALL_BYTES = const SYSCALL_BYTES,
-        SYSTEM_CALL = const SYSTEM_CALL,
-        MESSAGE_REGISTERS = const MESSAGE_REGISTERS,
         LENGTH = const MessageInfo::LENGTH,
         LENGTH_AND_CAPS = const MessageInfo::LENGTH | MessageInfo::EXTRA_CAPS,
-        CAPS_AND_UNWRAPPED = const MessageInfo::EXTRA_CAPS | MessageInfo::UNWRAPPED,
-        SLOT_BITS = const SLOT_BITS,
         OBJECT_SHIFT = const Packing::OBJECT.place().1,
-        RADIX_SHIFT = const Packing::RADIX.place().1,
         WHOLE_CNODE_MASK = const WHOLE_CNODE_MASK,
         WHOLE_CNODE = const Packing::CNODE,
-        KIND_MASK = const Packing::KIND,
-        REPLY_KIND = const Packing::REPLY,
         WRITABLE_ENDPOINT_MASK = const Packing::KIND | right(Rights::WRITE),
         WRITABLE_ENDPOINT = const Packing::ENDPOINT | right(Rights::WRITE),
         READABLE_ENDPOINT_MASK = const Packing::KIND | right(Rights::READ),
         READABLE_ENDPOINT = const Packing::ENDPOINT | right(Rights::READ),
         MAY_REPLY = const right(Rights::GRANT) | right(Rights::GRANT_REPLY),
-        ENDPOINT_STATE_MASK = const Endpoint::<X86_64<P>>::STATE_MASK,
-        ENDPOINT_RECEIVING = const Endpoint::<X86_64<P>>::RECEIVING,
-        RUNNING = const Layout::<X86_64<P>>::RUNNING,
-        BLOCKED_ON_RECEIVE = const Layout::<X86_64<P>>::BLOCKED_ON_RECEIVE,
-        BLOCKED_ON_REPLY = const Layout::<X86_64<P>>::BLOCKED_ON_REPLY,
-        NO_FAULT = const Layout::<X86_64<P>>::NO_FAULT,
         NO_MEMBER = const NO_MEMBER,
-        WAITING = const Layout::<X86_64<P>>::WAITING,
         ABOVE_NONE = const Layout::<X86_64<P>>::ABOVE_NONE,
-        ABOVE_REPLY = const Layout::<X86_64<P>>::ABOVE_REPLY,
-        ABOVE_CONTEXT = const Layout::<X86_64<P>>::ABOVE_CONTEXT,
-        HIGHEST_PRIORITY = const u8::MAX,
         FPU_DISABLED = const abi::thread_flags::FPU_DISABLED,
         NO_MARKS = const !(Endpoint::<X86_64<P>>::MARKS as isize),
         CORE_MASK = const CORE_MASK,
-        CORE_SHIFT = const CORE_SHIFT,
-        SHARED = const kernel::cores::SHARED,
-        UNLOCKED = const kernel::cores::UNLOCKED,
-        CORES = const CORES,
-        SPECTRE = const cfg!(feature = "harden-spectre") as usize,
-        MELTDOWN = const cfg!(feature = "harden-meltdown") as usize,
-        MDS = const cfg!(feature = "harden-mds") as usize,
-        KERNEL_ROOT = const CoreLocal::ISOLATION + Isolation::KERNEL_ROOT,
-        USER_ROOT = const CoreLocal::ISOLATION + Isolation::USER_ROOT,
-        CHECKED = const cfg!(feature = "debug") as usize,
     )
 }
 

@@ -53,7 +53,7 @@
     test ecx, {CORE_MASK}
     jnz 9b
 2:  lea rbx, [r12 + {REGISTERS}]
-    movzx ecx, byte ptr [rbx + {CORE}]
+    movzx ecx, byte ptr [rbx + {THREAD_CORE}]
     shl ecx, {CORE_SHIFT}
     cmp ecx, eax
     jne 9b
@@ -68,7 +68,7 @@
     jne 9b
     cmp qword ptr [rbx + {SCHED_CONTEXT}], 0
     jne 9b
-    mov r14, [rbp + {CONTEXT}]
+    mov r14, [rbp + {CURRENT_CONTEXT}]
     cmp qword ptr [r13 + {REPLY_ABOVE}], {ABOVE_CONTEXT}
     jne 9b
     cmp [r13 + {REPLY_ABOVE_WHICH}], r14

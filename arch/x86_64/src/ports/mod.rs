@@ -39,11 +39,7 @@ pub fn invoke_control<P: Platform>(
     if kernel.arch.ports.any(ports) {
         return Err(Error::RevokeFirst.into());
     }
-    let root = invocation.extra_cap(kernel, 0);
-    let slot = kernel.lookup_slot(root, index, depth, false)?;
-    if !kernel[slot].is_empty() {
-        return Err(Error::DeleteFirst.into());
-    }
+    let slot = invocation.find_empty_slot(kernel, 0, (index, depth))?;
 
     kernel.arch.ports.issue(ports);
     kernel.insert_copy(invocation.slot, slot, AnyCap::Arch(Cap::Ports(ports)));

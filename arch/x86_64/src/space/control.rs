@@ -4,7 +4,7 @@ use abi::sizes::ASID_POOL_BITS;
 use abi::{LookupFailure, Method};
 use kernel::Kernel;
 use kernel::cap::{Cap as AnyCap, UntypedCap};
-use kernel::invoke::{Answer, Error, Failure, Invocation, Outcome, preempt_after_lookup, reset};
+use kernel::invoke::{Answer, Error, Failure, Invocation, Outcome, reset};
 use kernel::sched::{Scheduler, work};
 
 use super::asid::{Asid, AsidPool, POOL_SIZE};
@@ -34,12 +34,7 @@ pub fn invoke_control<P: Platform>(
     if kernel.has_children(parent) {
         return Err(Error::RevokeFirst.into());
     }
-    let root = invocation.extra_cap(kernel, 1);
-    let slot = kernel.lookup_slot(root, index, depth, false)?;
-    preempt_after_lookup(kernel)?;
-    if !kernel[slot].is_empty() {
-        return Err(Error::DeleteFirst.into());
-    }
+    let slot = invocation.find_empty_slot(kernel, 1, (index, depth))?;
 
     let mut untyped = untyped;
     reset(kernel, parent, &mut untyped)?;
@@ -57,7 +52,7 @@ pub fn invoke_control<P: Platform>(
         address: untyped.address,
         index: place,
     });
-    kernel.insert_child(parent, slot, AnyCap::Arch(cap));
+    kernel.insert_child(parent, slot, AnyCap::<X86_64<P>>::Arch(cap).encode());
     Ok(Answer::Nothing)
 }
 

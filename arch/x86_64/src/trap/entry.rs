@@ -16,7 +16,7 @@ use x86_64::VirtAddr;
 use x86_64::registers::model_specific::{Efer, EferFlags, LStar, Msr, SFMask, Star};
 use x86_64::registers::rflags::RFlags;
 
-use crate::context::{Registers, SYSTEM_CALL};
+use crate::context::{Registers, entry_asm};
 use crate::core_local::CoreLocal;
 use crate::isolation::Isolation;
 use crate::paging::{IMAGE_BASE, TABLES};
@@ -98,7 +98,8 @@ pub unsafe fn enable_system_calls() {
     }
 }
 
-global_asm!(
+entry_asm!(
+    global_asm,
     ".pushsection .text.entry, \"ax\"",
 
     // Saves the general registers, but RCX and R11 only if `all` is 1: `syscall` has overwritten these.
@@ -200,7 +201,7 @@ global_asm!(
     ".if {SPECTRE}",
     "lfence",
     ".endif",
-    "cmp qword ptr gs:[{CURRENT}], 0",
+    "cmp qword ptr gs:[{LOCAL_CURRENT}], 0",
     "jne 2f",
     "mov rdi, [rsp]",
     "cmp rdi, 32",
@@ -253,7 +254,7 @@ global_asm!(
     ".else",
     "push rax",
     "push rcx",
-    "mov rax, gs:[{CURRENT}]",
+    "mov rax, gs:[{LOCAL_CURRENT}]",
     "mov rcx, [rsp + 16]",
     "mov [rax + {RIP}], rcx",
     "mov rcx, [rsp + 32]",
@@ -264,7 +265,7 @@ global_asm!(
     "mov qword ptr [rax + {ERROR}], 0",
     "pop rcx",
     "pop rax",
-    "mov rsp, gs:[{CURRENT}]",
+    "mov rsp, gs:[{LOCAL_CURRENT}]",
     "jmp escapement_save_registers",
     ".endif",
 
@@ -316,7 +317,7 @@ global_asm!(
     "mov cr3, rsp",
     "2:",
     ".endif",
-    "mov rsp, gs:[{CURRENT}]",
+    "mov rsp, gs:[{LOCAL_CURRENT}]",
     "mov [rsp + {RIP}], rcx",
     "sub rcx, {SYSCALL_BYTES}",
     "mov [rsp + {RESTART}], rcx",
@@ -332,7 +333,7 @@ global_asm!(
     // Return to user mode, with the context of the thread that is current now.
     ".global escapement_return_to_user",
     "escapement_return_to_user:",
-    "mov rsp, gs:[{CURRENT}]",
+    "mov rsp, gs:[{LOCAL_CURRENT}]",
     "test rsp, rsp",
     "jz 3f",
     // The stack pointer is at its registers.
@@ -403,47 +404,17 @@ global_asm!(
     "cli",
     "jmp 4b",
     ".popsection",
-    SPECTRE = const cfg!(feature = "harden-spectre") as usize,
-    MELTDOWN = const cfg!(feature = "harden-meltdown") as usize,
-    MDS = const cfg!(feature = "harden-mds") as usize,
-    KERNEL_ROOT = const CoreLocal::ISOLATION + Isolation::KERNEL_ROOT,
-    USER_ROOT = const CoreLocal::ISOLATION + Isolation::USER_ROOT,
     FRAME = const CoreLocal::ISOLATION + Isolation::VECTOR,
     RETURN_FRAME = const CoreLocal::ISOLATION + Isolation::RETURN_FRAME,
-    TRAP_STACK = const CoreLocal::TRAP_STACK,
     CLEAR_BUFFERS = const CoreLocal::CLEAR_BUFFERS,
     KERNEL_DATA = const KERNEL_DATA.0,
     TABLES = sym TABLES,
     IMAGE_BASE = const IMAGE_BASE as isize,
     STUB_SIZE = const STUB_SIZE,
-    CURRENT = const CoreLocal::CURRENT,
-    STACK = const CoreLocal::STACK,
-    USER_STACK = const CoreLocal::USER_STACK,
     DEBUG = const exception::DEBUG,
     NMI_STATUS = const 0x61,
     NMI_ERRORS = const 1 << 7 | 1 << 6,
-    SYSTEM_CALL = const SYSTEM_CALL,
     SYSCALL_BYTES = const abi::registers::SYSCALL_BYTES,
-    RESTART = const offset_of!(Registers, restart),
-    RAX = const Registers::general(0),
-    RBX = const Registers::general(1),
-    RCX = const Registers::general(2),
-    RDX = const Registers::general(3),
-    RSI = const Registers::general(4),
-    RDI = const Registers::general(5),
-    RBP = const Registers::general(6),
-    R8 = const Registers::general(7),
-    R9 = const Registers::general(8),
-    R10 = const Registers::general(9),
-    R11 = const Registers::general(10),
-    R12 = const Registers::general(11),
-    R13 = const Registers::general(12),
-    R14 = const Registers::general(13),
-    R15 = const Registers::general(14),
-    VECTOR = const offset_of!(Registers, vector),
     ERROR = const offset_of!(Registers, error),
-    RIP = const offset_of!(Registers, rip),
     CS = const Registers::CS,
-    RFLAGS = const offset_of!(Registers, rflags),
-    RSP = const offset_of!(Registers, rsp),
 );

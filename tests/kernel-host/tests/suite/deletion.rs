@@ -6,7 +6,7 @@ use kernel::arch::Irq;
 use kernel::cap::{Cap, UntypedCap};
 use kernel::invoke::Error;
 use kernel::object::ThreadSlot;
-use kernel_host::arch::HostCap;
+use kernel_host::arch::{Host, HostCap};
 use kernel_host::{CPtr, Machine, Message, Spec, State, Task};
 
 use crate::common::{sender, server, waiter, word};
@@ -205,8 +205,8 @@ fn what_an_architecture_makes_of_memory_is_a_child_of_it() {
         ..cap
     };
     machine.kernel[parent].set_cap(Cap::Untyped(given_out));
-    let pool = Cap::Arch(HostCap::AsidPool(cap.address));
-    machine.kernel.insert_child(parent, slot, pool);
+    let pool = Cap::<Host>::Arch(HostCap::AsidPool(cap.address));
+    machine.kernel.insert_child(parent, slot, pool.encode());
     machine.check();
     assert!(!machine.is_empty(made));
     machine.revoke(memory);

@@ -175,6 +175,17 @@ fn lines_are_issued_once() {
 }
 
 #[test]
+fn issuing_a_handler_has_a_preemption_point_after_each_lookup() {
+    const MANY: usize = 100;
+    let mut machine = Machine::new();
+    machine.kernel.arch.ambush = Some((MANY, LINE));
+    machine.issue_irq(LINE.0).unwrap();
+    let left = machine.kernel.arch.ambush.map(|(looks, _)| looks);
+    // Lookups of the control capability, of the CNode and of the slot.
+    assert_eq!(left, Some(MANY - 3));
+}
+
+#[test]
 fn a_handler_is_the_parent_of_its_copies() {
     let Scene {
         mut machine,

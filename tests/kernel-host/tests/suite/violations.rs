@@ -289,8 +289,8 @@ fn bindings_of_threads() {
         |system, _| {
             let thread = system.current.thread;
             system.kernel()[thread].sched_context = None;
-            check_preempted(system.kernel(), thread, Syscall::Call)?;
-            check_preempted(system.kernel(), thread, Syscall::ReplyRecv)
+            check_preempted(system.kernel(), thread, Some(Syscall::Call))?;
+            check_preempted(system.kernel(), thread, Some(Syscall::ReplyRecv))
         },
     );
     caught(

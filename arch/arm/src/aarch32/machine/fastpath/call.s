@@ -62,7 +62,7 @@
     str     r11, [sp, #{CALLS_WITH}]
 
 @ The reply object becomes the top of the call chain of the scheduling context, r7, which is donated.
-    ldr     r7, [r12, #{CONTEXT}]
+    ldr     r7, [r12, #{CURRENT_CONTEXT}]
     mov     r6, #{ABOVE_CONTEXT}
     ldr     r10, [r7, #{CONTEXT_REPLY}]
     str     r11, [r7, #{CONTEXT_REPLY}]

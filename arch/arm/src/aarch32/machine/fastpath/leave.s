@@ -9,7 +9,7 @@
     str     lr, [sp, #{SCHED_CONTEXT}]
     str     r7, [r8, #{SCHED_CONTEXT}]
     str     r9, [r7, #{CONTEXT_THREAD}]
-    str     r9, [r12, #{CURRENT}]
+    str     r9, [r12, #{KERNEL_CURRENT}]
 
 @ The message: only as many registers as it has words.
     bic     r1, r1, #{CAPS_AND_UNWRAPPED}

@@ -19,17 +19,15 @@
 //! - No register keeps a value of the kernel or of another thread: all are loaded from the receiver's
 //!   context.
 
-use core::arch::naked_asm;
 use core::mem::offset_of;
 
 use abi::config::DOMAINS;
-use abi::registers::{MESSAGE_REGISTERS, SYSCALL_BYTES};
-use abi::sizes::SLOT_BITS;
-use abi::{MessageInfo, Rights, Syscall};
+use abi::registers::MESSAGE_REGISTERS;
+use abi::{Rights, Syscall};
 use kernel::cap::{Packing, RawCap};
 use kernel::fastpath::{Layout, NO_MEMBER};
-use kernel::object::{CORE_MASK, CORE_SHIFT, Endpoint};
-use kernel::sched::{BIG_LOCK, CORES};
+use kernel::object::CORE_MASK;
+use kernel::sched::BIG_LOCK;
 
 use super::{CoreLocal, Machine, State};
 use crate::aarch32::{Context, KnownSpace, Spaces};
@@ -47,11 +45,6 @@ impl<P: Platform> Offsets<P> {
     /// Offset in a thread to which the stack pointer points: behind the general registers.
     const BASE: usize = Of::<P>::THREAD_CONTEXT + Context::RETURN_STATE;
     const SPACE: isize = (Context::SPACE - Context::RETURN_STATE) as isize;
-
-    /// Offset of a field of a thread from `BASE`.
-    const fn thread(field: usize) -> isize {
-        field as isize - Self::BASE as isize
-    }
 
     /// Offset of a field of the kernel from the core's part of it.
     const fn core(field: usize) -> isize {
@@ -94,7 +87,10 @@ const _: () = assert!(KnownSpace::WALK == KnownSpace::SPACE + 8);
 #[unsafe(naked)]
 #[unsafe(link_section = ".text.entry")]
 pub extern "C" fn system_call_entry<P: Platform>() {
-    naked_asm!(
+    kernel::fast_path_asm!(
+        Machine<P>,
+        Of::<P>::KERNEL_CORE,
+        Offsets::<P>::BASE,
         include_str!("require.s"),
         include_str!("entry.s"),
         include_str!("call.s"),
@@ -102,15 +98,6 @@ pub extern "C" fn system_call_entry<P: Platform>() {
         include_str!("leave.s"),
         // The kernel.
         CORE = const Of::<P>::KERNEL_CORE,
-        CURRENT = const Offsets::<P>::core(Of::<P>::KERNEL_CURRENT),
-        CONTEXT = const Offsets::<P>::core(Of::<P>::KERNEL_CONTEXT),
-        NOW = const Offsets::<P>::core(Of::<P>::KERNEL_NOW),
-        CHECK_THRESHOLD = const Offsets::<P>::core(Of::<P>::KERNEL_CHECK_THRESHOLD),
-        DEADLINE_TIME = const Offsets::<P>::core(Of::<P>::KERNEL_DEADLINE_TIME),
-        DEADLINE_LOWEST = const Offsets::<P>::core(Of::<P>::KERNEL_DEADLINE_LOWEST),
-        DEADLINE_END = const Offsets::<P>::core(Of::<P>::KERNEL_DEADLINE_END),
-        READY_SUMMARY = const Offsets::<P>::core(Of::<P>::KERNEL_READY_SUMMARY),
-        READY_WORDS = const Offsets::<P>::core(Of::<P>::KERNEL_READY_WORDS),
         WALKED =
             const Offsets::<P>::arch(Offsets::<P>::SPACES + Spaces::<Machine<P>>::CURRENT),
         KERNEL_SPACE =
@@ -125,11 +112,6 @@ pub extern "C" fn system_call_entry<P: Platform>() {
         TIMER_OPEN = const Offsets::<P>::arch(
             Offsets::<P>::TIMER + UserTimer::<Machine<P>>::OPEN
         ),
-        LOCK_STATE = const Offsets::<P>::core(Of::<P>::LOCK_STATE),
-        LOCK_EXCLUSIVE = const Offsets::<P>::core(Of::<P>::LOCK_EXCLUSIVE),
-        REMOTELY_MODIFIED = const Offsets::<P>::core(Of::<P>::REMOTELY_MODIFIED),
-        CORE_BITS = const Offsets::<P>::core(Of::<P>::CORE_BITS),
-        CORE_RECEIVING = const Offsets::<P>::core(Of::<P>::CORE_RECEIVING),
         // Core-local data.
         KERNEL = const CoreLocal::KERNEL,
         LOCAL_CURRENT = const CoreLocal::CURRENT,
@@ -141,68 +123,23 @@ pub extern "C" fn system_call_entry<P: Platform>() {
         THREAD_LOCAL = const Context::THREAD_LOCAL - Context::RETURN_STATE,
         THREAD_LOCAL_READ_ONLY = const Context::THREAD_LOCAL_READ_ONLY - Context::RETURN_STATE,
         SPACE = const Offsets::<P>::SPACE + KnownSpace::SPACE as isize,
-        CSPACE = const Offsets::<P>::thread(Of::<P>::THREAD_CSPACE),
-        VSPACE = const Offsets::<P>::thread(Of::<P>::THREAD_VSPACE),
-        STATE = const Offsets::<P>::thread(Of::<P>::THREAD_STATE),
-        RECEIVES_FROM = const Offsets::<P>::thread(Of::<P>::THREAD_RECEIVES_FROM),
-        RECEIVES_WITH = const Offsets::<P>::thread(Of::<P>::THREAD_RECEIVES_WITH),
-        CALLS_WITH = const Offsets::<P>::thread(Of::<P>::THREAD_CALLS_WITH),
-        FAULT = const Offsets::<P>::thread(Of::<P>::THREAD_FAULT),
-        SCHED_CONTEXT = const Offsets::<P>::thread(Of::<P>::THREAD_SCHED_CONTEXT),
-        NOTIFICATION = const Offsets::<P>::thread(Of::<P>::THREAD_NOTIFICATION),
-        MEMBERSHIP = const Offsets::<P>::thread(Of::<P>::THREAD_MEMBERSHIP),
-        PRIORITY = const Offsets::<P>::thread(Of::<P>::THREAD_PRIORITY),
-        THREAD_CORE = const Offsets::<P>::thread(Of::<P>::THREAD_CORE),
-        PARENT = const Offsets::<P>::thread(Of::<P>::THREAD_PARENT),
-        CHILDREN = const Offsets::<P>::thread(Of::<P>::THREAD_CHILDREN),
-        NEXT = const Offsets::<P>::thread(Of::<P>::THREAD_NEXT),
-        PREVIOUS = const Offsets::<P>::thread(Of::<P>::THREAD_PREVIOUS),
-        KEY = const Offsets::<P>::thread(Of::<P>::THREAD_KEY),
         // Other objects.
-        ENDPOINT_QUEUE = const Endpoint::<Machine<P>>::QUEUE,
-        REPLY_THREAD = const Of::<P>::REPLY_THREAD,
-        REPLY_BELOW = const Of::<P>::REPLY_BELOW,
-        REPLY_ABOVE = const Of::<P>::REPLY_ABOVE,
         REPLY_ABOVE_WHICH = const Of::<P>::REPLY_ABOVE_WHICH,
-        CONTEXT_THREAD = const Of::<P>::SCHED_CONTEXT_THREAD,
-        CONTEXT_REPLY = const Of::<P>::SCHED_CONTEXT_REPLY,
         // Constants.
         CALL_NEGATED = const -(Syscall::Call.number() as isize),
         REPLY_RECV_NEGATED = const -(Syscall::ReplyRecv.number() as isize),
-        SYSCALL_BYTES = const SYSCALL_BYTES,
-        MESSAGE_REGISTERS = const MESSAGE_REGISTERS,
-        CAPS_AND_UNWRAPPED = const MessageInfo::EXTRA_CAPS | MessageInfo::UNWRAPPED,
-        SLOT_BITS = const SLOT_BITS,
-        KIND_MASK = const Packing::KIND,
         CNODE = const Packing::CNODE,
         SPLIT = const 1_usize << Packing::SPLIT.place().1,
-        RADIX_SHIFT = const Packing::RADIX.place().1,
         GUARD_SHIFT = const Packing::GUARD.place().1,
         ENDPOINT = const Packing::ENDPOINT,
         RIGHTS = const rights(Rights::ALL),
         READ = const rights(Rights::READ),
         WRITE = const rights(Rights::WRITE),
         MAY_REPLY = const rights(Rights::GRANT) | rights(Rights::GRANT_REPLY),
-        REPLY_KIND = const Packing::REPLY,
-        ENDPOINT_STATE_MASK = const Endpoint::<Machine<P>>::STATE_MASK,
-        ENDPOINT_RECEIVING = const Endpoint::<Machine<P>>::RECEIVING,
-        RUNNING = const Of::<P>::RUNNING,
-        BLOCKED_ON_RECEIVE = const Of::<P>::BLOCKED_ON_RECEIVE,
-        BLOCKED_ON_REPLY = const Of::<P>::BLOCKED_ON_REPLY,
-        NO_FAULT = const Of::<P>::NO_FAULT,
-        WAITING = const Of::<P>::WAITING,
-        ABOVE_REPLY = const Of::<P>::ABOVE_REPLY,
-        ABOVE_CONTEXT = const Of::<P>::ABOVE_CONTEXT,
-        HIGHEST_PRIORITY = const u8::MAX,
         HANDLE_SHIFT = const HANDLE_SHIFT,
-        CORE_SHIFT = const CORE_SHIFT,
-        SHARED = const kernel::cores::SHARED,
-        UNLOCKED = const kernel::cores::UNLOCKED,
         DOMAINS = const DOMAINS,
         BIG_LOCK = const BIG_LOCK as usize,
         ARMV6 = const cfg!(not(target_feature = "v7")) as usize,
-        CORES = const CORES,
         USER_TIMER = const P::Timer::FOR_USERS as usize,
-        CHECKED = const cfg!(feature = "debug") as usize,
     )
 }

@@ -57,14 +57,14 @@
     ldreq   r6, [r11, #{REPLY_ABOVE}]
     teqeq   r6, #{ABOVE_CONTEXT}
     ldreq   r6, [r11, #{REPLY_ABOVE_WHICH}]
-    ldreq   r7, [r12, #{CONTEXT}]
+    ldreq   r7, [r12, #{CURRENT_CONTEXT}]
     teqeq   r6, r7
     bne     9b
     require_next
     require_known
 
 @ No exit to the slow path from here on. The reply object leaves the call chain of the context, r7.
-    ldr     r7, [r12, #{CONTEXT}]
+    ldr     r7, [r12, #{CURRENT_CONTEXT}]
     mov     lr, #{RUNNING}
     str     lr, [r8, #{STATE}]
     mov     lr, #0

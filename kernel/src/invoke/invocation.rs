@@ -1,13 +1,15 @@
-//! An invocation as it arrives: its method, and access to its arguments.
+//! An invocation: its method, access to its arguments, and its outcome.
+
+use core::ops::Range;
 
 use abi::Method;
 
-use super::Error;
+use super::{Error, Failure};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::Cap;
 use crate::ipc::{Buffer, ExtraCaps};
-use crate::object::Thread;
+use crate::object::{Progress, Thread};
 use crate::slot::{RawCap, Slot};
 use crate::time::Microseconds;
 use crate::token::Ptr;
@@ -90,4 +92,66 @@ impl<A: Arch> Invocation<A> {
     pub fn extra_cap(&self, kernel: &Kernel<A>, index: usize) -> Cap<A> {
         self.extra[index].map_or(Cap::Null, |slot| kernel[slot].cap())
     }
+
+    /// Applies `action` to a range of addresses, piece by piece, with a preemption point between two pieces. When
+    /// the caller restarts its system call, the operation continues where it was preempted. `size`: the bytes of a
+    /// piece, a power of two, and the approximate number of instructions per piece.
+    ///
+    /// # Errors
+    /// [`Failure::Preempted`].
+    pub fn in_pieces(
+        &self,
+        kernel: &mut Kernel<A>,
+        range: Range<usize>,
+        size: (usize, usize),
+        mut action: impl FnMut(&mut Kernel<A>, Range<usize>),
+    ) -> Done {
+        let (bytes, work) = size;
+        let mut start = match core::mem::take(&mut kernel[self.caller].progress) {
+            Progress::Range { next } if range.contains(&next) => next,
+            _ => range.start,
+        };
+        while start < range.end {
+            let next = (start | (bytes - 1)).saturating_add(1).min(range.end);
+            action(kernel, start..next);
+            if next < range.end && kernel.should_preempt(work) {
+                kernel[self.caller].progress = Progress::Range { next };
+                return Err(Failure::Preempted);
+            }
+            start = next;
+        }
+        Ok(())
+    }
 }
+
+/// A successful invocation's result for its caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// An empty message.
+    Nothing,
+    /// The first so many of these words.
+    Words([usize; 8], usize),
+    /// The operation has written the reply message itself.
+    Written,
+    /// The reply follows in a later kernel entry.
+    Later,
+}
+
+impl Answer {
+    /// A result of one word.
+    pub const fn word(word: usize) -> Self {
+        Self::Words([word, 0, 0, 0, 0, 0, 0, 0], 1)
+    }
+
+    /// A result that is a length of time.
+    pub fn time(time: Microseconds) -> Self {
+        let ([a, b], count) = time.words();
+        Self::Words([a, b, 0, 0, 0, 0, 0, 0], count)
+    }
+}
+
+/// The end of an operation that has no result.
+pub type Done = Result<(), Failure>;
+
+/// Outcome of an invocation.
+pub type Outcome = Result<Answer, Failure>;

@@ -6,6 +6,7 @@ use crate::arch::Arch;
 pub use crate::invariants::Watch;
 #[cfg(feature = "debug")]
 use crate::threads::Link;
+use crate::tracing::Tracer;
 use core::marker::PhantomData;
 
 /// The state of the invariant checks: none in kernels without them.
@@ -47,6 +48,8 @@ impl<A: Arch> ThreadInstruments<A> {
 pub struct Instruments<A: Arch> {
     /// The state of the invariant checks.
     pub watch: Watch<A>,
+    /// Where trace events are written.
+    pub(crate) tracer: Tracer,
     /// The youngest of all threads.
     #[cfg(feature = "debug")]
     pub(crate) threads: Link<A>,
@@ -57,6 +60,7 @@ impl<A: Arch> Instruments<A> {
     pub(crate) fn new() -> Self {
         Self {
             watch: Watch::default(),
+            tracer: Tracer::new(),
             #[cfg(feature = "debug")]
             threads: None,
         }

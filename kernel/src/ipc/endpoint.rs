@@ -11,6 +11,7 @@ use crate::object::{
     Thread, ThreadState, WaitQueue,
 };
 use crate::token::Ptr;
+use crate::tracing::Move;
 
 /// The invocation flags.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +80,7 @@ impl<A: Arch> Ipc<A> {
                     call: flags.call,
                 };
                 self.wait_at(endpoint, sender, EndpointState::Sending);
+                self.trace_blocked(sender);
             }
             return;
         };
@@ -96,6 +98,7 @@ impl<A: Arch> Ipc<A> {
             && self[receiver].sched_context.is_none()
             && let Some(context) = self[sender].sched_context
         {
+            self.trace_move(context, Some(receiver), Move::Send);
             self.donate(context, receiver);
         }
         self.wake(receiver);
@@ -104,6 +107,7 @@ impl<A: Arch> Ipc<A> {
     /// Makes a blocked thread runnable, because the operation that it waits for is complete.
     pub(crate) fn wake(&mut self, thread: Ptr<Thread<A>>) {
         self[thread].state = ThreadState::Running;
+        self.trace_woken(thread);
         self.wake_context(thread);
         self.possible_switch_to(thread);
     }
@@ -166,6 +170,7 @@ impl<A: Arch> Ipc<A> {
                 }
                 self[receiver].state = ThreadState::BlockedOnReceive { endpoint, reply };
                 self.wait_at(endpoint, receiver, EndpointState::Receiving);
+                self.trace_blocked(receiver);
             } else {
                 self[receiver].context.set_result(CAP, 0);
                 self.claim(endpoint, receiver);

@@ -7,6 +7,7 @@ use super::endpoint::core_of_all;
 use crate::arch::{Arch, UserContext};
 use crate::object::{Membership, Notification, NotificationState, Thread, ThreadState, WaitQueue};
 use crate::token::Ptr;
+use crate::tracing::Move;
 
 impl<A: Arch> Ipc<A> {
     /// Signals a notification.
@@ -81,6 +82,7 @@ impl<A: Arch> Ipc<A> {
         self.return_lent_context(thread, notification);
         self.leave_scheduler(thread);
         self[thread].state = ThreadState::BlockedOnNotification { notification };
+        self.trace_blocked(thread);
         let core = core_of_all(&queue, self[notification].core, self[thread].core);
         self[notification].core = core;
         queue.insert(&mut self.objects, thread);
@@ -111,6 +113,7 @@ impl<A: Arch> Ipc<A> {
                 let criticality = self[thread].criticality;
                 self[context].set_criticality(criticality);
             }
+            self.trace_move(context, Some(thread), Move::Signal);
             self.donate(context, thread);
             self.wake_context(thread);
         }
@@ -125,6 +128,7 @@ impl<A: Arch> Ipc<A> {
         if let Some(context) = self[thread].sched_context
             && self[notification].sched_context == Some(context)
         {
+            self.trace_move(context, None, Move::Take);
             self.take_context(context);
             self.drop_orphan_limit(context);
         }

@@ -43,6 +43,7 @@ impl<A: Arch> Ipc<A> {
         else {
             return false;
         };
+        self.trace_timeout(thread, badge);
         self[thread].fault = PendingFault::Some(Fault::Timeout { badge, more });
         self.send(thread, handler, InvocationFlags::new(true, true, false));
         true
@@ -59,6 +60,7 @@ impl<A: Arch> Ipc<A> {
         if self[context].has(ContextFlag::Sporadic) {
             let now = self.core.now;
             self[context].unblock(now);
+            self.trace_head(context);
         }
         if !self.is_schedulable(thread) {
             return;

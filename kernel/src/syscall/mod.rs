@@ -133,6 +133,7 @@ impl<A: Arch> Kernel<A> {
     ) {
         self.measure_entry(Entry::Syscall(call));
         self.update_time();
+        self.trace_syscall(number);
         match self.check_budget() {
             BudgetCheck::Passed => match call.filter(is_dispatched) {
                 Some(call) => self.dispatch(thread, call),
@@ -186,6 +187,7 @@ impl<A: Arch> Kernel<A> {
         }
         self.measure_entry(Entry::Fault(fault));
         self.update_time();
+        self.trace_fault_entry(&fault);
         if let Some(thread) = self.core.current {
             match self.check_budget() {
                 BudgetCheck::Passed => self.raise(thread, fault),
@@ -211,6 +213,7 @@ impl<A: Arch> Kernel<A> {
     fn handle_interrupt_slowly(&mut self, interrupt: Interrupt) {
         self.measure_entry(Entry::Interrupt(interrupt));
         self.update_time();
+        self.trace_interrupt(interrupt);
         self.check_budget();
         match interrupt {
             // Due threads are found at kernel exit. The timer must be programmed again.

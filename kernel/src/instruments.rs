@@ -6,6 +6,7 @@ use crate::arch::Arch;
 pub use crate::invariants::Watch;
 #[cfg(feature = "debug")]
 use crate::threads::Link;
+#[cfg(feature = "tracing")]
 use crate::tracing::Tracer;
 use core::marker::PhantomData;
 
@@ -49,6 +50,7 @@ pub struct Instruments<A: Arch> {
     /// The state of the invariant checks.
     pub watch: Watch<A>,
     /// Where trace events are written.
+    #[cfg(feature = "tracing")]
     pub(crate) tracer: Tracer,
     /// The youngest of all threads.
     #[cfg(feature = "debug")]
@@ -60,6 +62,7 @@ impl<A: Arch> Instruments<A> {
     pub(crate) fn new() -> Self {
         Self {
             watch: Watch::default(),
+            #[cfg(feature = "tracing")]
             tracer: Tracer::new(),
             #[cfg(feature = "debug")]
             threads: None,

@@ -39,7 +39,8 @@ impl<A: Arch> Ipc<A> {
     ) {
         let Some(reply) = reply else {
             self[caller].state = ThreadState::Inactive;
-            return self.trace_stopped(caller);
+            self.trace_stopped(caller);
+            return;
         };
         self[reply].set_thread(Some(caller));
         let core = self[server].core;

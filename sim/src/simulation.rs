@@ -15,7 +15,7 @@ use kernel::time::Ticks;
 use kernel::token::Ptr;
 use kernel_host::Machine;
 use trace::{Answer, File};
-use trace_format::{Detail, HEADER_BYTES, Mode, ObjectId, Settings};
+use trace_format::{Detail, HEADER_BYTES, Mode, ObjectId, RingReader, Settings};
 use userlib::arch::Registers;
 use userlib::{Capability, boot};
 
@@ -141,6 +141,10 @@ impl Simulation {
     pub fn trace(&self) -> Option<File> {
         let kernel = &self.machine.kernel;
         let ring = kernel.trace()?;
+        let reader = RingReader::new(ring).expect("the kernel has written it");
+        let events = reader.written.min(reader.capacity) as usize;
+        // Memory that was never used is left out.
+        let ring = &ring[..HEADER_BYTES + events * reader.settings.detail.bytes()];
         let threads = self.threads.iter().skip(1);
         let threads = threads.map(|thread| ObjectId::of(thread.address()));
         let contexts = self.contexts.iter();

@@ -6,6 +6,8 @@ use crate::arch::Arch;
 pub use crate::invariants::Watch;
 #[cfg(feature = "debug")]
 use crate::threads::Link;
+#[cfg(feature = "tracing")]
+use crate::tracing::Tracer;
 use core::marker::PhantomData;
 
 /// The state of the invariant checks: none in kernels without them.
@@ -47,6 +49,9 @@ impl<A: Arch> ThreadInstruments<A> {
 pub struct Instruments<A: Arch> {
     /// The state of the invariant checks.
     pub watch: Watch<A>,
+    /// Where trace events are written.
+    #[cfg(feature = "tracing")]
+    pub(crate) tracer: Tracer,
     /// The youngest of all threads.
     #[cfg(feature = "debug")]
     pub(crate) threads: Link<A>,
@@ -57,6 +62,8 @@ impl<A: Arch> Instruments<A> {
     pub(crate) fn new() -> Self {
         Self {
             watch: Watch::default(),
+            #[cfg(feature = "tracing")]
+            tracer: Tracer::new(),
             #[cfg(feature = "debug")]
             threads: None,
         }

@@ -29,7 +29,7 @@
 //! | 8 | [`invoke`] | invocations of objects: decode, check, perform | [`Invocation`](invoke::Invocation), [`Kernel`] |
 //! | 9 | [`fastpath`] | fast paths | [`Kernel`] |
 //! | 10 | [`syscall`], [`boot`] | the dispatcher; the first thread | [`Kernel`] |
-//! | none | [`arch`], [`trace`], [`console`], `threads`, `instruments`, `invariants` | the only interface to the hardware; the log; text for people; invariants | |
+//! | none | [`arch`], [`trace`], [`console`], `threads`, `instruments`, `tracing`, `invariants` | the only interface to the hardware; the log; text for people; trace events; invariants | |
 //!
 //! # The path of a system call
 //! The architecture saves the registers and calls [`CoreHandle::handle_syscall`](cores::CoreHandle::handle_syscall). The dispatcher looks up the
@@ -108,6 +108,7 @@ mod threads;
 pub mod time;
 pub mod token;
 pub mod trace;
+mod tracing;
 
 use core::mem::MaybeUninit;
 

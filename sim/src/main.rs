@@ -42,7 +42,13 @@ struct Arguments {
     /// Print the notes of threads and the interrupts in the range of the chart.
     #[arg(long)]
     notes: bool,
-    /// Folder for the trace.
+    /// Write the kernel's events to this file, for `cargo xtask trace`.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// The number of events that the trace has room for. When there are more, the trace ends, and says how many.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..))]
+    trace_events: u32,
+    /// Folder for the record of the run, which is written in any case.
     #[arg(long, value_name = "FOLDER", default_value = "target/sim")]
     out: PathBuf,
 }
@@ -68,6 +74,11 @@ fn main() -> ExitCode {
         seed: arguments.seed,
         kernel_time: arguments.kernel_time,
         check: arguments.check,
+        trace: match arguments.trace {
+            Some(_) => arguments.trace_events as usize,
+            None => 0,
+        },
+        fast_paths: true,
     };
     let begin = Instant::now();
     let mut simulation = Simulation::new(scenario.setup, options);
@@ -107,6 +118,12 @@ fn main() -> ExitCode {
         history.entries,
         taken.as_secs_f64(),
     );
+    if let (Some(path), Some(trace)) = (&arguments.trace, simulation.trace())
+        && let Err(error) = fs::write(path, trace.to_bytes())
+    {
+        eprintln!("error: cannot write {}: {error}", path.display());
+        return ExitCode::from(2);
+    }
     let written = fs::create_dir_all(&arguments.out).and_then(|()| {
         let path = arguments.out.join(name);
         fs::write(path.with_extension("json"), chrome(history, name))?;

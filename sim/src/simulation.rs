@@ -6,14 +6,16 @@ use std::rc::Rc;
 use abi::Syscall;
 use abi::registers::{CAP, DESTINATION, INFO, MR, PC, REPLY, SYSCALL};
 use kernel::Kernel;
-use kernel::arch::{Irq, UserContext};
+use kernel::arch::{Arch, Irq, UserContext};
 use kernel::cap::Cap;
 use kernel::cores::CoreHandle;
-use kernel::object::{Fault, Thread, ThreadState};
+use kernel::object::{Fault, SchedContext, Thread, ThreadState};
 use kernel::syscall::Interrupt;
 use kernel::time::Ticks;
 use kernel::token::Ptr;
 use kernel_host::Machine;
+use trace::{Answer, File};
+use trace_format::{Detail, HEADER_BYTES, Mode, ObjectId, RingReader, Settings};
 use userlib::arch::Registers;
 use userlib::{Capability, boot};
 
@@ -34,6 +36,10 @@ pub struct Options {
     pub kernel_time: u64,
     /// Whether to check the invariants after every kernel entry, which is slow.
     pub check: bool,
+    /// The number of events that the trace has room for; zero: none are written.
+    pub trace: usize,
+    /// Whether the kernel takes its fast paths. While it writes a trace, it takes none.
+    pub fast_paths: bool,
 }
 
 impl Default for Options {
@@ -42,6 +48,8 @@ impl Default for Options {
             seed: 0,
             kernel_time: 1,
             check: false,
+            trace: 0,
+            fast_paths: true,
         }
     }
 }
@@ -53,6 +61,8 @@ pub struct Simulation {
     threads: Vec<Ptr<Thread<Host>>>,
     numbers: HashMap<usize, usize>,
     contexts: HashMap<usize, usize>,
+    /// The contexts of the threads.
+    bound: Vec<Ptr<SchedContext<Host>>>,
     stage: Rc<Stage>,
     machine: Machine,
     options: Options,
@@ -71,6 +81,10 @@ impl Simulation {
     /// If the scenario panics.
     pub fn new(scenario: fn(&mut Setup), options: Options) -> Self {
         let mut machine = Machine::with_memory(MEMORY_BITS);
+        machine.kernel.arch.fast_paths = options.fast_paths;
+        if options.trace > 0 {
+            start_tracing(&mut machine, options.trace);
+        }
         let root = machine.root;
         let buffer: *const abi::IpcBuffer = machine.buffer_mut(root).expect("it has one");
         let boot_info = Rc::new(machine.boot_info.clone());
@@ -86,6 +100,7 @@ impl Simulation {
             threads: Vec::new(),
             numbers: HashMap::new(),
             contexts: HashMap::new(),
+            bound: Vec::new(),
             stage: Rc::default(),
             machine,
             options,
@@ -122,6 +137,49 @@ impl Simulation {
         &self.history
     }
 
+    /// The trace so far, if events are written.
+    pub fn trace(&self) -> Option<File> {
+        let kernel = &self.machine.kernel;
+        let ring = kernel.trace()?;
+        let reader = RingReader::new(ring).expect("the kernel has written it");
+        let events = reader.written.min(reader.capacity) as usize;
+        // Memory that was never used is left out.
+        let ring = &ring[..HEADER_BYTES + events * reader.settings.detail.bytes()];
+        let threads = self.threads.iter().skip(1);
+        let threads = threads.map(|thread| ObjectId::of(thread.address()));
+        let contexts = self.contexts.iter();
+        let contexts = contexts.map(|(address, actor)| (ObjectId::of(*address), *actor));
+        let name = |(id, actor): (ObjectId, usize)| (id, self.history.actors[actor].name.clone());
+        let mut answers: Vec<_> = self.context_answers().collect();
+        answers.sort_by_key(|answer| answer.context);
+        let mut names: Vec<_> = threads.zip(0..).chain(contexts).map(name).collect();
+        names.sort();
+        Some(File {
+            platform: "simulator".to_string(),
+            rings: vec![ring.to_vec()],
+            end: Some(self.now()),
+            names,
+            answers,
+        })
+    }
+
+    /// What the kernel would answer if it were asked now how much was consumed from each context.
+    fn context_answers(&self) -> impl Iterator<Item = Answer> + '_ {
+        let kernel = &self.machine.kernel;
+        self.bound.iter().map(|context| {
+            let is_current = kernel.core.current_context == Some(*context);
+            let uncharged = if is_current {
+                kernel.core.consumed
+            } else {
+                Ticks::ZERO
+            };
+            Answer {
+                context: ObjectId::of(context.address()),
+                consumed: (kernel[*context].consumed + uncharged).0,
+            }
+        })
+    }
+
     fn now(&self) -> u64 {
         self.machine.now()
     }
@@ -146,6 +204,7 @@ impl Simulation {
             if let Cap::SchedContext { object, .. } = self.machine.cap(context.cptr().0) {
                 self.contexts
                     .insert(object.address(), self.history.actors.len());
+                self.bound.push(object);
             }
             self.history.actors.push(Actor {
                 name: new.name,
@@ -291,6 +350,20 @@ impl Simulation {
             actor.set(now, status(kernel, &self.contexts, *thread, now));
         }
     }
+}
+
+/// Lets the kernel write events from now on. Their memory is never freed, like that of a board.
+fn start_tracing(machine: &mut Machine, events: usize) {
+    let settings = Settings {
+        core: 0,
+        detail: Detail::Full,
+        mode: Mode::Stop,
+        frequency: machine.kernel.arch.clock().frequency(),
+    };
+    let bytes = HEADER_BYTES + events.max(1) * settings.detail.bytes();
+    let memory = Box::leak(vec![0; bytes].into_boxed_slice());
+    let started = machine.kernel.start_tracing(memory, settings);
+    assert!(started, "there is room for an event");
 }
 
 impl Drop for Simulation {

@@ -48,6 +48,15 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Say what is in a trace of the kernel, check it, or export it for other tools.
+    ///
+    /// All arguments go to the reader of traces; `cargo xtask trace --help` is its help.
+    #[command(disable_help_flag = true)]
+    Trace {
+        /// What to do, and with which file.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// Check the description of a system, and show its components, their connections and their time.
     System(SystemArguments),
     /// Calculate whether all deadlines and budgets of a system hold, with the kernel's costs.
@@ -374,6 +383,7 @@ impl Command {
         match self {
             Self::Sdk(_) => Some("sdk"),
             Self::Sim { .. } => Some("sim"),
+            Self::Trace { .. } => Some("trace"),
             Self::Bench(_) => Some("bench"),
             Self::Assure(_) => Some("assure"),
             Self::Check(_) if !in_project => Some("check"),

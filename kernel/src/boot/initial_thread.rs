@@ -315,6 +315,7 @@ fn start_thread<A: Arch>(
     kernel[context].start(2, now, budget, Ticks::ZERO);
     kernel[context].thread = Some(thread);
     kernel.own(thread, context);
+    kernel.trace_configured(context);
 
     let object = &mut kernel[thread];
     object.context.set(PC, entry);
@@ -327,6 +328,7 @@ fn start_thread<A: Arch>(
     object.max_controlled_criticality = MAX_CRITICALITY;
     object.state = ThreadState::Running;
     object.name[..9].copy_from_slice(b"root task");
+    kernel.trace_named(thread);
     kernel.choose_again();
     kernel.ready_front(thread);
     kernel.leave();

@@ -11,6 +11,7 @@ use crate::sched::{Funding, Spent};
 use crate::time::{Microseconds, Ticks};
 use crate::token::Ptr;
 use crate::trace::debug;
+use crate::tracing::End;
 
 /// The result of the budget check: whether the current thread may make its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +45,10 @@ impl<A: Arch> Kernel<A> {
         if self[context].is_configured() {
             result = BudgetCheck::Exhausted;
             match self.spent(context) {
-                Some(Spent::Budget) => self.charge_current(self.core.consumed, true),
+                Some(Spent::Budget) => {
+                    self.trace_exhausted(context, End::Budget);
+                    self.charge_current(self.core.consumed, true);
+                }
                 Some(Spent::Limit) => self.end_limit(thread, context),
                 Some(Spent::Timer) => self.end_by_timer(thread, context),
                 None if self.still_needs_check(thread, context) => result = BudgetCheck::NeedsCheck,
@@ -99,6 +103,7 @@ impl<A: Arch> Kernel<A> {
     /// The time has come at which `YieldToTimeout` ends the run of the current thread.
     #[cold]
     fn end_by_timer(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
+        self.trace_exhausted(context, End::Timer);
         self.commit_time();
         self.core.reprogram = true;
         if !self.raise_timeout(thread, timeout_flags::INSTANT) {
@@ -115,6 +120,7 @@ impl<A: Arch> Kernel<A> {
         };
         let consumed = self[context].consumed.saturating_add(self.core.consumed);
         let rest = self[context].head().amount;
+        self.trace_given_up(context);
         // A timeslice of which too little would be left ends.
         let least = match self[context].is_round_robin() {
             true => self.min_budget(),

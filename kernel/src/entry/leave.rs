@@ -15,6 +15,7 @@ impl<A: Arch> Kernel<A> {
         if self.can_resume_current() {
             let current = self.core.current;
             self.measure_exit(current);
+            self.trace_exit();
             self.check_after_entry();
         } else {
             self.reschedule_and_exit();
@@ -64,6 +65,7 @@ impl<A: Arch> Kernel<A> {
             self.end_if_dead(before);
         }
         self.measure_exit(before);
+        self.trace_exit();
         if core::mem::take(&mut self.core.reload) || next != before {
             A::switch_to(self, next);
         }

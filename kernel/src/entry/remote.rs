@@ -10,6 +10,7 @@ impl<A: Arch> CoreHandle<A> {
     pub fn join(&mut self) {
         let mut kernel = self.enter_exclusive();
         kernel.core.now = kernel.arch.now();
+        kernel.trace_start();
         kernel.choose_again();
         kernel.leave();
     }
@@ -70,6 +71,7 @@ impl<A: Arch> Local<'_, A> {
             self.make_exclusive();
         }
         self.account_before_remote_access();
+        self.trace_remote_access();
         self.end_exhausted_slice();
         self.recompute_deadlines();
     }

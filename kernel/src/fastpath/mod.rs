@@ -95,7 +95,7 @@ impl<A: Arch> Kernel<A> {
         &mut self,
         path: impl FnOnce(&mut Self) -> Eligible<Ptr<Thread<A>>>,
     ) -> Option<Ptr<Thread<A>>> {
-        if !self.arch.has_fast_paths() || self.is_measured() {
+        if !self.arch.has_fast_paths() || self.is_observed() {
             return None;
         }
         let next = path(self).ok()?;

@@ -135,6 +135,7 @@ impl<A: Arch> Kernel<A> {
         }
         self.exclusive().detach_thread(thread);
         self.unlist_thread(thread);
+        self.trace_thread_deleted(thread);
     }
 
     fn finalise_context(&mut self, context: Ptr<SchedContext<A>>) {
@@ -143,6 +144,7 @@ impl<A: Arch> Kernel<A> {
         self.owning_core_of_context(context)
             .detach_current_context(context);
         self[context].unconfigure();
+        self.trace_context_deleted(context);
     }
 
     /// One step of the traversal (see the module). Returns the new root.

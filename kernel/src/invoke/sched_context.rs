@@ -167,6 +167,7 @@ impl<A: Arch> Invocation<A> {
         if timer.is_some_and(|instant| instant <= kernel.core.now) {
             return answer_now(kernel);
         }
+        kernel.trace_yielded(caller, context, timer);
         if let Some(reply) = reply {
             kernel.answer_timeout(reply, target);
         }

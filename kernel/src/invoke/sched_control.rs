@@ -147,6 +147,7 @@ fn perform<A: Arch>(kernel: &mut Kernel<A>, request: &Configure<A>, core: usize)
     if request.idling {
         object.set(ContextFlag::NeedsCheck, true);
     }
+    kernel.trace_configured(context);
 
     let Some(thread) = thread else { return };
     kernel.start_idling(thread);

@@ -185,6 +185,7 @@ impl<A: Arch> Invocation<A> {
 }
 
 fn set_priority<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>, priority: u8) {
+    kernel.trace_priority(thread, priority);
     match kernel[thread].membership {
         Membership::Ready | Membership::Release => {
             kernel.change_queue_position(thread, |kernel| kernel[thread].priority = priority);

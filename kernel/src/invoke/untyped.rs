@@ -288,6 +288,7 @@ fn create_object<A: Arch>(
             let thread = Thread::new(kernel.core.current_domain(), kernel.core.id as u8);
             let thread = emplace::<A, _>(address, thread);
             kernel.list_thread(thread);
+            kernel.trace_thread_created(thread);
             Cap::Thread(thread)
         }
         ObjectType::Endpoint => Cap::Endpoint(EndpointCap {
@@ -306,10 +307,14 @@ fn create_object<A: Arch>(
             radix: request.size_bits,
             guard: GuardData { guard: 0, size: 0 },
         }),
-        ObjectType::SchedContext => Cap::SchedContext {
-            object: emplace::<A, _>(address, SchedContext::new()),
-            bits: request.size_bits,
-        },
+        ObjectType::SchedContext => {
+            let object = emplace::<A, _>(address, SchedContext::new());
+            kernel.trace_context_created(object);
+            Cap::SchedContext {
+                object,
+                bits: request.size_bits,
+            }
+        }
         ObjectType::Reply => Cap::Reply {
             object: emplace::<A, _>(address, Reply::new()),
             grant: true,

@@ -75,8 +75,10 @@ impl<A: Arch> Ipc<A> {
         if self[thread].fault.is_some() {
             self[thread].fault = PendingFault::None;
             self[thread].state = ThreadState::Inactive;
+            self.trace_stopped(thread);
         } else {
             self[thread].state = ThreadState::Restart;
+            self.trace_woken(thread);
             self.wake_context(thread);
             self.possible_switch_to(thread);
         }
@@ -117,6 +119,7 @@ impl<A: Arch> Ipc<A> {
         self.cancel_yield_to(thread);
         self.leave_scheduler(thread);
         self[thread].state = ThreadState::Inactive;
+        self.trace_stopped(thread);
         self.stop_if_current(thread);
     }
 
@@ -125,6 +128,7 @@ impl<A: Arch> Ipc<A> {
         if !self[thread].is_runnable() {
             self.cancel_ipc(thread);
             self[thread].state = ThreadState::Restart;
+            self.trace_woken(thread);
             self.wake_context(thread);
             self.possible_switch_to(thread);
         }
@@ -139,7 +143,10 @@ impl<A: Arch> Ipc<A> {
         match self[thread].state {
             _ if self.is_limited(reply) => self.fail_call(thread, reply),
             ThreadState::BlockedOnReply { .. } => self.pop_call(thread, reply),
-            _ => self.cancel_ipc(thread),
+            _ => {
+                self.cancel_ipc(thread);
+                self.trace_stopped(thread);
+            }
         }
         debug_assert!(self[reply].thread().is_none(), "it is unlinked");
     }
@@ -152,6 +159,7 @@ impl<A: Arch> Ipc<A> {
             self.fail_call(user, reply);
         } else {
             self.cancel_ipc(user);
+            self.trace_stopped(user);
         }
     }
 }

@@ -4,6 +4,7 @@ use super::Ipc;
 use crate::arch::Arch;
 use crate::object::{Above, Notification, Progress, Reply, SchedContext, Thread, ThreadState};
 use crate::token::Ptr;
+use crate::tracing::Move;
 
 impl<A: Arch> Ipc<A> {
     /// Moves a scheduling context to a passive thread; the thread that had it becomes passive.
@@ -38,12 +39,14 @@ impl<A: Arch> Ipc<A> {
     ) {
         let Some(reply) = reply else {
             self[caller].state = ThreadState::Inactive;
+            self.trace_stopped(caller);
             return;
         };
         self[reply].set_thread(Some(caller));
         let core = self[server].core;
         self[reply].set_core(core);
         self[caller].state = ThreadState::BlockedOnReply { reply };
+        self.trace_blocked(caller);
         let Some(context) = self[caller].sched_context else {
             return;
         };
@@ -60,6 +63,7 @@ impl<A: Arch> Ipc<A> {
         if self[context].limit.is_some() {
             self.inherit_limit(caller, reply, context);
         }
+        self.trace_move(context, Some(server), Move::Call);
         self.donate(context, server);
         let core = self[context].core;
         self[reply].set_core(core);
@@ -95,6 +99,7 @@ impl<A: Arch> Ipc<A> {
             self[context].reply = Some(below);
         }
         if self[caller].sched_context.is_none() {
+            self.trace_move(context, Some(caller), Move::Return);
             self.donate(context, caller);
         }
     }
@@ -142,6 +147,7 @@ impl<A: Arch> Ipc<A> {
 impl<A: Arch> Ipc<A> {
     /// Binds a context that has no thread to a thread that has no context.
     pub(crate) fn bind_thread(&mut self, context: Ptr<SchedContext<A>>, thread: Ptr<Thread<A>>) {
+        self.trace_move(context, Some(thread), Move::Bind);
         self[context].thread = Some(thread);
         self.own(thread, context);
         self[thread].sched_context = Some(context);
@@ -191,6 +197,7 @@ impl<A: Arch> Ipc<A> {
 
     /// Unbinds a context from its thread, which becomes passive and keeps its place in wait queues.
     pub(crate) fn unbind_thread(&mut self, context: Ptr<SchedContext<A>>) {
+        self.trace_move(context, None, Move::Take);
         self.take_context(context);
         self.disown(context);
         self.drop_orphan_limit(context);

@@ -12,6 +12,7 @@ use crate::object::{
     SchedContext, Thread, ThreadState, WaitQueue,
 };
 use crate::token::Ptr;
+use crate::tracing::Move;
 
 /// The invocation flags.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +81,7 @@ impl<A: Arch> Ipc<A> {
                     call: flags.call,
                 };
                 self.wait_at(endpoint, sender, EndpointState::Sending);
+                self.trace_blocked(sender);
             }
             return;
         };
@@ -97,6 +99,7 @@ impl<A: Arch> Ipc<A> {
             && self[receiver].sched_context.is_none()
             && let Some(context) = self[sender].sched_context
         {
+            self.trace_move(context, Some(receiver), Move::Send);
             self.donate(context, receiver);
         }
         self.wake(receiver);
@@ -105,6 +108,7 @@ impl<A: Arch> Ipc<A> {
     /// Makes a blocked thread runnable, because the operation that it waits for is complete.
     pub(crate) fn wake(&mut self, thread: Ptr<Thread<A>>) {
         self[thread].state = ThreadState::Running;
+        self.trace_woken(thread);
         self.wake_context(thread);
         self.possible_switch_to(thread);
     }
@@ -127,6 +131,7 @@ impl<A: Arch> Ipc<A> {
         if self[context].has(ContextFlag::Sporadic) {
             let now = self.core.now;
             self[context].unblock(now);
+            self.trace_head(context);
         }
         if !self.is_schedulable(thread) {
             return;
@@ -193,6 +198,7 @@ impl<A: Arch> Ipc<A> {
                 }
                 self[receiver].state = ThreadState::BlockedOnReceive { endpoint, reply };
                 self.wait_at(endpoint, receiver, EndpointState::Receiving);
+                self.trace_blocked(receiver);
             } else {
                 self[receiver].context.set_result(CAP, 0);
                 self.claim(endpoint, receiver);

@@ -33,6 +33,7 @@ impl<A: Arch> Ipc<A> {
     /// Reports a fault of a thread to its handler; without a handler the thread stops.
     pub(crate) fn raise(&mut self, thread: Ptr<Thread<A>>, fault: Fault) {
         info!("core {}: fault of {:#x}", self.core.id, thread.address());
+        self.trace_fault(thread, &fault);
         match self.handler(thread, ThreadSlot::FaultHandler) {
             Some(handler) => {
                 let donate = self[thread].sched_context.is_some_and(|context| {
@@ -78,6 +79,7 @@ impl<A: Arch> Ipc<A> {
         else {
             return false;
         };
+        self.trace_timeout(thread, badge);
         self[thread].fault = PendingFault::Some(Fault::Timeout { badge, more });
         self.send(thread, handler, InvocationFlags::new(true, true, false));
         true
@@ -89,6 +91,7 @@ impl<A: Arch> Ipc<A> {
         self.core.unhandled_fault = true;
         self.leave_scheduler(thread);
         self[thread].state = ThreadState::Inactive;
+        self.trace_stopped(thread);
     }
 
     /// Prints a fault for which a thread has no handler to the console.

@@ -21,6 +21,7 @@ use crate::arch::Arch;
 use crate::object::{Above, ContextFlag, Reply, SchedContext, Thread, ThreadState};
 use crate::time::Ticks;
 use crate::token::Ptr;
+use crate::tracing::{End, Move};
 
 impl<A: Arch> Ipc<A> {
     /// Applies the limit of the caller's context to a nested call, for which a lower one may be set later.
@@ -49,6 +50,7 @@ impl<A: Arch> Ipc<A> {
         self[context].set(ContextFlag::NeedsCheck, true);
         self[reply].above = Above::Limited(context);
         self.owning_core_of_context(context).core.reprogram = true;
+        self.trace_limited(context, allowed);
     }
 
     /// Whether a reply object tracks a call with a limit, which fails if it ends without a reply.
@@ -173,12 +175,14 @@ impl<A: Arch> Ipc<A> {
             self[below].above = Above::Reply(inner);
         }
         self[caller].state = ThreadState::BlockedOnReturn { reply: inner };
+        self.trace_blocked(caller);
     }
 
     /// The current thread, `server`, has reached the limit of its donated context. The context returns to
     /// the caller and the call fails; the timeout is reported to the server's timeout handler.
     #[cold]
     pub(crate) fn end_limit(&mut self, server: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
+        self.trace_exhausted(context, End::Limit);
         self.commit_time();
         let badge = self[context].badge;
         if self[server].is_runnable() {
@@ -229,6 +233,7 @@ impl<A: Arch> Ipc<A> {
             self[caller].state = ThreadState::Running;
             self.answer_call(caller, ErrorCode::LimitReached as usize, &[]);
         }
+        self.trace_woken(caller);
         self.wake_context(caller);
         self.possible_switch_to(caller);
     }
@@ -242,6 +247,7 @@ impl<A: Arch> Ipc<A> {
         match self[context].owner {
             owner if owner.is_some() && owner == self[context].thread => {}
             Some(owner) if self[owner].sched_context.is_none() => {
+                self.trace_move(context, Some(owner), Move::Return);
                 self.donate(context, owner);
                 self.wake_context(owner);
                 self.start_idling(owner);

@@ -40,6 +40,7 @@ impl<A: Arch> Ipc<A> {
                 };
             }
         }
+        self.trace_resumed(caller);
         self.wake_context(caller);
         if !self[caller].is_runnable() || self[caller].sched_context.is_none() {
             return;

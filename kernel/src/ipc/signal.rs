@@ -6,6 +6,7 @@ use super::Ipc;
 use crate::arch::{Arch, UserContext};
 use crate::object::{Notification, NotificationState, Thread, ThreadState, WaitQueue};
 use crate::token::Ptr;
+use crate::tracing::Move;
 
 impl<A: Arch> Ipc<A> {
     /// Signals a notification.
@@ -79,6 +80,7 @@ impl<A: Arch> Ipc<A> {
         self.return_lent_context(thread, notification);
         self.leave_scheduler(thread);
         self[thread].state = ThreadState::BlockedOnNotification { notification };
+        self.trace_blocked(thread);
         let core = queue.core_with(self[notification].core, self[thread].core);
         self[notification].core = core;
         queue.insert(&mut self.objects, thread);
@@ -99,6 +101,7 @@ impl<A: Arch> Ipc<A> {
                 let criticality = self[thread].criticality;
                 self[context].set_criticality(criticality);
             }
+            self.trace_move(context, Some(thread), Move::Signal);
             self.donate(context, thread);
             self.wake_context(thread);
         }
@@ -113,6 +116,7 @@ impl<A: Arch> Ipc<A> {
         if let Some(context) = self[thread].sched_context
             && self[notification].sched_context == Some(context)
         {
+            self.trace_move(context, None, Move::Take);
             self.take_context(context);
             self.drop_orphan_limit(context);
         }

@@ -48,7 +48,10 @@ impl<A: Arch> Ipc<A> {
         };
         match self.admit(sender, threshold, flags) {
             Admission::Pass => {}
-            Admission::Defer => return self.defer(sender),
+            Admission::Defer => {
+                self.trace_deferred(sender, threshold.needed);
+                return self.defer(sender);
+            }
             Admission::Refuse(error) => return self.refuse(sender, flags, error),
         }
         let receiver = match self[endpoint].state() {
@@ -185,6 +188,7 @@ impl<A: Arch> Ipc<A> {
                 self[context]
                     .refills()
                     .merge_until(threshold.needed, Ticks::NEVER);
+                self.trace_head(context);
                 self.core.reprogram = true;
             }
             if threshold.has(LIMIT) {

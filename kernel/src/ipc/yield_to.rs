@@ -94,6 +94,7 @@ impl<A: Arch> Ipc<A> {
         self.pop_call(thread, reply);
         self[thread].fault = PendingFault::None;
         self[thread].state = ThreadState::Restart;
+        self.trace_woken(thread);
         self.wake_context(thread);
     }
 }

@@ -126,6 +126,18 @@ impl<A: Arch> SchedContext<A> {
         self.flags = self.flags & !CRITICALITY | criticality << CRITICALITY_SHIFT;
     }
 
+    /// Its flags as users set them ([`abi::sched_context_flags`]).
+    pub const fn flags_for_users(&self) -> usize {
+        let mut flags = 0;
+        if self.has(ContextFlag::Sporadic) {
+            flags |= abi::sched_context_flags::SPORADIC;
+        }
+        if self.has(ContextFlag::Idling) {
+            flags |= abi::sched_context_flags::IDLING;
+        }
+        flags
+    }
+
     /// Sets or removes a flag.
     pub const fn set(&mut self, flag: ContextFlag, on: bool) {
         self.flags &= !(flag as u8);

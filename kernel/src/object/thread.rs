@@ -5,6 +5,7 @@ use core::num::NonZeroU64;
 use core::ptr::NonNull;
 
 use abi::LookupFailure;
+use abi::fault::FaultLabel;
 
 use super::{Endpoint, Notification, Reply, SchedContext};
 use crate::arch::{Arch, UserContext};
@@ -143,6 +144,21 @@ pub enum Fault {
         /// Whether it was an instruction fetch.
         instruction: bool,
     },
+}
+
+impl Fault {
+    /// The label of the message to its handler.
+    #[must_use]
+    pub const fn label(&self) -> FaultLabel {
+        match self {
+            Self::Cap { .. } => FaultLabel::CapFault,
+            Self::UnknownSyscall { .. } => FaultLabel::UnknownSyscall,
+            Self::UserException { .. } => FaultLabel::UserException,
+            Self::Debug { .. } => FaultLabel::DebugException,
+            Self::Timeout { .. } => FaultLabel::Timeout,
+            Self::Vm { .. } => FaultLabel::VmFault,
+        }
+    }
 }
 
 /// The fault of a thread that is not handled yet. Fast paths in assembly test its tag, so the tag is

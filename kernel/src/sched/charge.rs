@@ -17,7 +17,7 @@ pub(crate) enum Spent {
 }
 
 /// The remaining budget of the current context; nothing without a context.
-pub(super) struct Budget {
+pub(crate) struct Budget {
     /// The head replenishment, before the consumed time that is not charged yet.
     head: Option<Ticks>,
     /// If each entry needs a budget check: the time at which a limit or timer ends the use of the context.
@@ -82,7 +82,7 @@ impl<A: Arch> Scheduler<A> {
 
     /// The remaining budget of the current context.
     #[inline(always)]
-    pub(super) fn budget(&self) -> Budget {
+    pub(crate) fn budget(&self) -> Budget {
         match self.core.current_context {
             Some(context) if self[context].is_configured() => Budget {
                 head: Some(self[context].head().amount),
@@ -96,11 +96,11 @@ impl<A: Arch> Scheduler<A> {
     }
 
     /// The budget check threshold: below it, the smallest budget is left. Zero if each entry needs a budget
-    /// check, or if entries are measured, so that none takes a fast path.
+    /// check, or if entries are measured or traced, so that none takes a fast path.
     #[inline(always)]
-    pub(super) fn check_threshold(&self, budget: &Budget) -> Ticks {
+    pub(crate) fn check_threshold(&self, budget: &Budget) -> Ticks {
         match *budget {
-            _ if self.is_measured() => Ticks::ZERO,
+            _ if self.is_observed() => Ticks::ZERO,
             Budget {
                 limit_or_timer: Some(_),
                 ..
@@ -154,6 +154,7 @@ impl<A: Arch> Scheduler<A> {
         if self[context].is_round_robin() {
             self[context].slice().renew();
         }
+        self.trace_charged(context, usage);
         self.core.consumed = Ticks::ZERO;
         self.core.reprogram = true;
     }
@@ -185,6 +186,7 @@ impl<A: Arch> Scheduler<A> {
             self.commit_time();
             self.core.current_context = None;
             self.core.reprogram = true;
+            self.trace_switch();
         }
     }
 
@@ -198,12 +200,14 @@ impl<A: Arch> Scheduler<A> {
             && self[context].is_configured()
         {
             self[context].charge(usage, minimum);
+            self.trace_charged(context, usage);
         }
     }
 
     /// Takes and resets the consumed time of a context.
     pub(crate) fn take_consumed(&mut self, context: Ptr<SchedContext<A>>) -> Microseconds {
         let consumed = core::mem::take(&mut self[context].consumed);
+        self.trace_consumed(context, consumed);
         self.arch.clock().microseconds(consumed)
     }
 }

@@ -65,6 +65,7 @@ impl<A: Arch> Scheduler<A> {
     /// Changes the criticality level of this core.
     pub(crate) fn set_level(&mut self, level: u8) {
         self.core.level = level;
+        self.trace_level();
         self.core.timer_deadline = TimerDeadline::NONE;
         self.core.reprogram = true;
         self.choose_again();
@@ -74,6 +75,7 @@ impl<A: Arch> Scheduler<A> {
     /// another thread runs on that context now.
     pub(crate) fn set_criticality(&mut self, thread: Ptr<Thread<A>>, criticality: u8) {
         self[thread].criticality = criticality;
+        self.trace_criticality(thread);
         // A thread on a context that is bound to no thread and was not donated by a call determines that
         // context's criticality.
         let unowned = self[thread]

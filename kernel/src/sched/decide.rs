@@ -151,6 +151,7 @@ impl<A: Arch> Scheduler<A> {
                 && !self[context].has(ContextFlag::Sporadic)
             {
                 self[context].unblock(now);
+                self.trace_head(context);
             }
         }
         self.arm(rank);

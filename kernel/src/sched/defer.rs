@@ -43,13 +43,16 @@ impl<A: Arch> Scheduler<A> {
         self.core.reprogram = true;
         if self[context].is_round_robin() {
             self[context].slice().renew();
+            self.trace_head(context);
             return Funding::Later;
         }
         let now = self.core.now;
         let latest = if may_wait { Ticks::NEVER } else { now };
         if !self[context].refills().merge_until(needed, latest) {
-            Funding::Missing
-        } else if self[context].refills().is_ready(now) {
+            return Funding::Missing;
+        }
+        self.trace_head(context);
+        if self[context].refills().is_ready(now) {
             Funding::Available
         } else {
             Funding::Later

@@ -71,6 +71,7 @@ impl<A: Arch> Scheduler<A> {
     /// Continues at an index of the schedule.
     pub(crate) fn enter_domain(&mut self, index: usize) {
         self.core.domain.enter(&self.domains, index);
+        self.trace_domain();
         self.core.reprogram = true;
         self.choose_again();
     }

@@ -41,7 +41,9 @@ impl<A: Arch> Scheduler<A> {
             return false;
         };
         let (now, minimum) = (self.core.now, self.min_budget());
+        let before = self[context].consumed;
         self[context].idle(since, now, minimum);
+        self.trace_idled(context, before);
         true
     }
 }

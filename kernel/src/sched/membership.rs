@@ -59,6 +59,7 @@ impl<A: Arch> Scheduler<A> {
         };
         let time = self[context].head().time;
         let owner = self.owning_core(thread);
+        owner.trace_postponed(thread, time);
         owner.prepare_for_queue(thread);
         owner[thread].membership = Membership::Release;
         owner

@@ -90,6 +90,7 @@ impl<A: Arch> Scheduler<A> {
         if before == core {
             return;
         }
+        self.trace_thread_migrated(thread, core);
         self.exclusive().detach_from_core(thread, before.into());
         self[thread].core = core;
         // The object at which it is blocked now has a waiting thread of another core.
@@ -128,6 +129,7 @@ impl<A: Arch> Scheduler<A> {
     /// Migrates a scheduling context, with the thread that runs on it.
     pub(crate) fn migrate_context(&mut self, context: Ptr<SchedContext<A>>, core: u8) {
         self[context].core = core;
+        self.trace_context_migrated(context, core);
         if let Some(reply) = self[context].reply {
             self[reply].set_core(core);
         }

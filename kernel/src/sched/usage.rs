@@ -51,6 +51,12 @@ impl<A: Arch> Scheduler<A> {
         cfg!(feature = "bench") && self.core.measurement.running
     }
 
+    /// Whether entries are measured or traced, so that none takes a fast path.
+    #[inline(always)]
+    pub(crate) fn is_observed(&self) -> bool {
+        self.is_measured() || self.is_traced()
+    }
+
     /// Called at kernel entry.
     #[inline(always)]
     pub(crate) fn measure_entry(&mut self, entry: Entry) {

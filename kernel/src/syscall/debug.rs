@@ -90,6 +90,7 @@ impl<A: Arch> Kernel<A> {
         }
         name[last] = 0;
         self[named].name = name;
+        self.trace_named(named);
     }
 }
 

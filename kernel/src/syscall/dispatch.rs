@@ -174,6 +174,7 @@ impl<A: Arch> Kernel<A> {
             }
         };
         let cap = self[invoked.slot].raw();
+        self.trace_invocation(thread, cap);
         let outcome = if Cap::<A>::is_passed_on(cap) {
             self.pass_on(thread, cap, invoked.extra, flags)
         } else if flags.is_send_phase() && invoke::refuses_first_phase::<A>(cap) {

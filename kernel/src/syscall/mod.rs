@@ -114,6 +114,7 @@ impl<A: Arch> Kernel<A> {
         }
         self.measure_entry(Entry::Syscall(call));
         self.update_time();
+        self.trace_syscall(number);
         match self.check_budget() {
             BudgetCheck::Passed => self.dispatch(thread, call),
             BudgetCheck::NeedsCheck => {
@@ -145,6 +146,7 @@ impl<A: Arch> Kernel<A> {
         }
         self.measure_entry(Entry::Fault(fault));
         self.update_time();
+        self.trace_fault_entry(&fault);
         if let Some(thread) = self.core.current {
             match self.check_budget() {
                 BudgetCheck::Passed => self.raise(thread, fault),
@@ -166,6 +168,7 @@ impl<A: Arch> Kernel<A> {
         }
         self.measure_entry(Entry::Interrupt(interrupt));
         self.update_time();
+        self.trace_interrupt(interrupt);
         self.check_budget();
         match interrupt {
             // Due threads are found at kernel exit. The timer must be programmed again.

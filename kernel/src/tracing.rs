@@ -1,0 +1,347 @@
+//! Hooks that write trace events: which thread runs on which context, and why. A hook is one call; in kernels without
+//! the feature `tracing` it is empty.
+//!
+//! An event has the time of the kernel entry, by which contexts are charged, and lies in the ring of the core whose
+//! state changed. A core with a ring takes no fast paths: those have no hooks. The crate [`trace_format`] defines the
+//! events.
+
+#[cfg(feature = "tracing")]
+mod ring;
+
+#[cfg(feature = "tracing")]
+use abi::MessageInfo;
+#[cfg(feature = "tracing")]
+use abi::registers::INFO;
+#[cfg(feature = "tracing")]
+use trace_format::{Blocking, Kind, ObjectId, Reason};
+
+use crate::arch::{Arch, Interrupt};
+use crate::object::{Fault, SchedContext, Thread};
+use crate::sched::Scheduler;
+use crate::slot::RawCap;
+use crate::time::Ticks;
+use crate::token::Ptr;
+#[cfg(feature = "tracing")]
+use crate::{arch::UserContext, object::ThreadState};
+
+#[cfg(feature = "tracing")]
+pub(crate) use ring::Tracer;
+#[cfg(feature = "tracing")]
+use ring::{id, number};
+pub(crate) use trace_format::{End, Move};
+
+/// Methods with empty bodies in kernels without the feature `tracing`.
+macro_rules! hooks {
+    ($($(#[$attribute:meta])* fn $name:ident(&mut $this:ident $(, $argument:ident: $type:ty)* $(,)?) $body:block)*) => {
+        impl<A: Arch> Scheduler<A> {$(
+            $(#[$attribute])*
+            #[cfg(feature = "tracing")]
+            #[inline(always)]
+            pub(crate) fn $name(&mut $this $(, $argument: $type)*) $body
+
+            $(#[$attribute])*
+            #[cfg(not(feature = "tracing"))]
+            #[inline(always)]
+            pub(crate) const fn $name(&mut $this $(, _: $type)*) {}
+        )*}
+    };
+}
+
+impl<A: Arch> Scheduler<A> {
+    /// Whether this core writes events.
+    #[inline(always)]
+    pub(crate) const fn is_traced(&self) -> bool {
+        #[cfg(feature = "tracing")]
+        return self.capabilities.instruments.tracer.is_on();
+        #[cfg(not(feature = "tracing"))]
+        false
+    }
+}
+
+// ---- Kernel entries and exits
+
+hooks! {
+    fn trace_syscall(&mut self, number: usize) {
+        self.entry(Reason::Syscall, number as isize as u64);
+    }
+
+    fn trace_fault_entry(&mut self, fault: &Fault) {
+        self.entry(Reason::Fault, fault.label() as u64);
+    }
+
+    fn trace_interrupt(&mut self, interrupt: Interrupt) {
+        match interrupt {
+            Interrupt::Timer => self.entry(Reason::Timer, 0),
+            Interrupt::Line(irq) => self.entry(Reason::Line, irq.0 as u64),
+            Interrupt::Core => self.entry(Reason::Core, 0),
+            Interrupt::Spurious => self.entry(Reason::Spurious, 0),
+        }
+    }
+
+    /// The thread invokes a capability with the message in its registers.
+    fn trace_invocation(&mut self, thread: Ptr<Thread<A>>, cap: RawCap) {
+        self.event(Kind::Invocation, |this| {
+            let label = MessageInfo(this[thread].context.get(INFO)).label();
+            (id(Some(thread)), cap.tag().into(), label as u64)
+        });
+    }
+
+    /// The end of a kernel entry.
+    fn trace_exit(&mut self) {
+        if self.is_traced() {
+            self.trace_switch();
+            self.event(Kind::Exit, |this| {
+                let deadline = this.core.timer_deadline.time().0;
+                (
+                    id(this.core.current),
+                    number(this.core.current_context),
+                    deadline,
+                )
+            });
+        }
+    }
+
+    /// The current thread or the current context may be another one.
+    fn trace_switch(&mut self) {
+        if self.is_traced() {
+            let current = (id(self.core.current), id(self.core.current_context));
+            let (thread, context) = self.instruments.tracer.replace(current);
+            if thread {
+                self.event(Kind::Run, |_| (current.0, 0, 0));
+            }
+            if context {
+                self.event(Kind::Use, |_| (current.1, 0, 0));
+            }
+        }
+    }
+
+    fn trace_level(&mut self) {
+        self.event(Kind::Level, |this| {
+            (ObjectId::NONE, this.core.level.into(), 0)
+        });
+    }
+
+    fn trace_domain(&mut self) {
+        self.event(Kind::Domain, |this| {
+            (ObjectId::NONE, this.core.current_domain().into(), 0)
+        });
+    }
+}
+
+// ---- Scheduling contexts
+
+hooks! {
+    fn trace_configured(&mut self, context: Ptr<SchedContext<A>>) {
+        if self.is_traced() {
+            let object = &self[context];
+            let (budget, period, badge) = (object.budget.0, object.period.0, object.badge);
+            let flags = object.flags_for_users();
+            self.context_event(Kind::Configured, context, budget, period);
+            self.context_event(Kind::Flags, context, flags as u64, badge as u64);
+            self.trace_head(context);
+        }
+    }
+
+    /// The context was charged.
+    fn trace_charged(&mut self, context: Ptr<SchedContext<A>>, usage: Ticks) {
+        if self.is_traced() {
+            let total = self[context].total_consumed();
+            self.context_event(Kind::Charged, context, usage.0, total);
+            self.trace_head(context);
+            if let Some(last) = self[context].replenishments().last() {
+                self.context_event(Kind::Added, context, last.time.0, last.amount.0);
+            }
+        }
+    }
+
+    /// The head replenishment may be another one.
+    fn trace_head(&mut self, context: Ptr<SchedContext<A>>) {
+        if self.is_traced() && self[context].is_configured() {
+            let head = self[context].head();
+            self.context_event(Kind::Head, context, head.time.0, head.amount.0);
+        }
+    }
+
+    fn trace_given_up(&mut self, context: Ptr<SchedContext<A>>) {
+        self.context_event(Kind::GivenUp, context, self.core.consumed.0, 0);
+    }
+
+    /// The context was charged for waiting; `before` is what it had consumed before.
+    fn trace_idled(&mut self, context: Ptr<SchedContext<A>>, before: Ticks) {
+        if self.is_traced() {
+            let used = self[context].consumed.saturating_sub(before);
+            self.context_event(Kind::Idled, context, used.0, 0);
+            self.trace_head(context);
+        }
+    }
+
+    fn trace_consumed(&mut self, context: Ptr<SchedContext<A>>, consumed: Ticks) {
+        self.context_event(Kind::Consumed, context, consumed.0, 0);
+    }
+
+    fn trace_exhausted(&mut self, context: Ptr<SchedContext<A>>, end: End) {
+        self.event(Kind::Exhausted, |this| {
+            (
+                id(Some(context)),
+                end.number().into(),
+                number(this[context].thread),
+            )
+        });
+    }
+
+    /// The context is about to move to a thread, or to none.
+    fn trace_move(&mut self, context: Ptr<SchedContext<A>>, to: Option<Ptr<Thread<A>>>, why: Move) {
+        if self.is_traced() && self[context].thread != to {
+            self.event(Kind::Moved, |this| {
+                let why = u64::from(why.number()) << 32;
+                (
+                    id(Some(context)),
+                    why | number(this[context].thread),
+                    number(to),
+                )
+            });
+        }
+    }
+
+    fn trace_limited(&mut self, context: Ptr<SchedContext<A>>, allowed: Ticks) {
+        self.event(Kind::Limited, |this| {
+            (id(Some(context)), allowed.0, number(this[context].thread))
+        });
+    }
+
+    fn trace_context_created(&mut self, context: Ptr<SchedContext<A>>) {
+        self.context_event(Kind::ContextCreated, context, 0, 0);
+    }
+
+    fn trace_context_deleted(&mut self, context: Ptr<SchedContext<A>>) {
+        self.context_event(Kind::ContextDeleted, context, 0, 0);
+    }
+}
+
+// ---- Threads
+
+hooks! {
+    /// The thread has blocked, as its state says.
+    fn trace_blocked(&mut self, thread: Ptr<Thread<A>>) {
+        if self.is_traced() {
+            let (what, object) = match self[thread].state {
+                ThreadState::BlockedOnSend { endpoint, .. } => {
+                    (Blocking::Send, number(Some(endpoint)))
+                }
+                ThreadState::BlockedOnReceive { endpoint, .. } => {
+                    (Blocking::Receive, number(Some(endpoint)))
+                }
+                ThreadState::BlockedOnReply { reply } => (Blocking::Reply, number(Some(reply))),
+                ThreadState::BlockedOnNotification { notification } => {
+                    (Blocking::Notification, number(Some(notification)))
+                }
+                ThreadState::BlockedOnReturn { reply } => (Blocking::Return, number(Some(reply))),
+                ThreadState::Inactive => return self.trace_stopped(thread),
+                ThreadState::Running | ThreadState::Restart => return,
+            };
+            self.thread_event(Kind::Blocked, thread, what.number().into(), object);
+        }
+    }
+
+    fn trace_woken(&mut self, thread: Ptr<Thread<A>>) {
+        self.event(Kind::Woken, |this| {
+            (id(Some(thread)), number(this.core.current), 0)
+        });
+    }
+
+    /// The thread continues, or stays stopped, as its state says.
+    fn trace_resumed(&mut self, thread: Ptr<Thread<A>>) {
+        if self.is_traced() && self[thread].is_runnable() {
+            self.trace_woken(thread);
+        } else {
+            self.trace_stopped(thread);
+        }
+    }
+
+    fn trace_stopped(&mut self, thread: Ptr<Thread<A>>) {
+        self.thread_event(Kind::Stopped, thread, 0, 0);
+    }
+
+    fn trace_postponed(&mut self, thread: Ptr<Thread<A>>, time: Ticks) {
+        self.event(Kind::Postponed, |this| {
+            (id(Some(thread)), time.0, number(this[thread].sched_context))
+        });
+    }
+
+    fn trace_deferred(&mut self, thread: Ptr<Thread<A>>, needed: Ticks) {
+        self.event(Kind::Deferred, |this| {
+            (
+                id(Some(thread)),
+                number(this[thread].sched_context),
+                needed.0,
+            )
+        });
+    }
+
+    fn trace_fault(&mut self, thread: Ptr<Thread<A>>, fault: &Fault) {
+        self.thread_event(Kind::Faulted, thread, fault.label() as u64, 0);
+    }
+
+    fn trace_timeout(&mut self, thread: Ptr<Thread<A>>, badge: usize) {
+        self.event(Kind::Timeout, |this| {
+            (
+                id(Some(thread)),
+                number(this[thread].sched_context),
+                badge as u64,
+            )
+        });
+    }
+
+    fn trace_yielded(&mut self, thread: Ptr<Thread<A>>, to: Ptr<SchedContext<A>>, until: Option<Ticks>) {
+        let until = until.unwrap_or(Ticks::NEVER);
+        self.thread_event(Kind::Yielded, thread, number(Some(to)), until.0);
+    }
+
+    fn trace_priority(&mut self, thread: Ptr<Thread<A>>, priority: u8) {
+        self.thread_event(Kind::Priority, thread, priority.into(), 0);
+    }
+
+    fn trace_criticality(&mut self, thread: Ptr<Thread<A>>) {
+        let criticality = self[thread].criticality;
+        self.thread_event(Kind::Criticality, thread, criticality.into(), 0);
+    }
+
+    fn trace_thread_created(&mut self, thread: Ptr<Thread<A>>) {
+        self.thread_event(Kind::ThreadCreated, thread, 0, 0);
+    }
+
+    fn trace_thread_deleted(&mut self, thread: Ptr<Thread<A>>) {
+        self.thread_event(Kind::ThreadDeleted, thread, 0, 0);
+    }
+
+    fn trace_named(&mut self, thread: Ptr<Thread<A>>) {
+        self.event(Kind::Named, |this| {
+            let name = u128::from_le_bytes(this[thread].name);
+            (id(Some(thread)), name as u64, (name >> 64) as u64)
+        });
+    }
+}
+
+// ---- What happens only in kernels for several cores
+
+hooks! {
+    #[cfg(feature = "smp")]
+    fn trace_remote_access(&mut self) {
+        self.entry(Reason::RemoteAccess, 0);
+    }
+
+    #[cfg(feature = "smp")]
+    fn trace_start(&mut self) {
+        self.entry(Reason::Start, 0);
+    }
+
+    #[cfg(feature = "smp")]
+    fn trace_context_migrated(&mut self, context: Ptr<SchedContext<A>>, core: u8) {
+        self.context_event(Kind::ContextMigrated, context, core.into(), 0);
+    }
+
+    #[cfg(feature = "smp")]
+    fn trace_thread_migrated(&mut self, thread: Ptr<Thread<A>>, core: u8) {
+        self.thread_event(Kind::ThreadMigrated, thread, core.into(), 0);
+    }
+}

@@ -1,0 +1,215 @@
+//! The kinds of events, and the codes in their details.
+
+/// An enumeration with explicit numbers, and the way back from a number.
+macro_rules! codes {
+    ($(#[$outer:meta])* $name:ident { $($(#[$inner:meta])* $variant:ident = $number:literal,)* }) => {
+        $(#[$outer])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum $name { $($(#[$inner])* $variant = $number,)* }
+
+        impl $name {
+            /// All of them, in order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// Its number.
+            #[must_use]
+            pub const fn number(self) -> u8 {
+                self as u8
+            }
+
+            /// The one with a number; `None` if this version knows none.
+            #[must_use]
+            pub const fn from_number(number: u64) -> Option<Self> {
+                match number {
+                    $($number => Some(Self::$variant),)*
+                    _ => None,
+                }
+            }
+
+            /// Its name.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => stringify!($variant),)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// What happened. The subject is a thread or a scheduling context; `a` and `b` are the details, with times in
+    /// ticks.
+    Kind {
+        /// The subject is the thread that this core runs from now on; none: it idles.
+        Run = 1,
+        /// The subject is the context that is charged from now on.
+        Use = 2,
+        /// A kernel entry; the subject ran. `a`: a [`Reason`], `b`: its number.
+        Entry = 3,
+        /// The end of a kernel entry; the subject runs. `a`: its context, `b`: the timer deadline.
+        Exit = 4,
+        /// The subject invokes a capability. `a`: its tag, `b`: the label of the message.
+        Invocation = 5,
+        /// A context has got its parameters. `a`: budget, `b`: period, which is 0 for round robin.
+        Configured = 10,
+        /// More parameters of a context. `a`: flags as in the ABI, `b`: its badge.
+        Flags = 11,
+        /// A context was charged. `a`: the amount, `b`: the total consumed afterwards.
+        Charged = 12,
+        /// The head replenishment of a context, after a change. `a`: its time, `b`: its amount.
+        Head = 13,
+        /// The last replenishment of a context, after a charge. `a`: its time, `b`: its amount.
+        Added = 14,
+        /// A thread gives up time of its context. `a`: the time used and not charged yet.
+        GivenUp = 15,
+        /// An idling context was charged while its thread waited. `a`: the amount.
+        Idled = 16,
+        /// The kernel has told a user the time consumed from a context. `a`: that time.
+        Consumed = 17,
+        /// The use of a context ends. `a`: an [`End`], `b`: the thread that runs on it.
+        Exhausted = 18,
+        /// A context moves from thread `a` to thread `b`; the upper half of `a` is a [`Move`].
+        Moved = 20,
+        /// A limit applies to a context. `a`: the time that may be used, `b`: the thread that has got it.
+        Limited = 21,
+        /// A thread blocks. `a`: a [`Blocking`], `b`: the object.
+        Blocked = 30,
+        /// A thread can run again. `a`: the thread that ran when it was woken.
+        Woken = 31,
+        /// A thread is stopped.
+        Stopped = 32,
+        /// A thread waits for a replenishment. `a`: its time, `b`: the context.
+        Postponed = 33,
+        /// A sender has too little budget for a threshold, and waits. `a`: the context, `b`: the threshold.
+        Deferred = 34,
+        /// A fault of a thread. `a`: the label of its message.
+        Faulted = 35,
+        /// A timeout of a thread is reported to its handler. `a`: the context, `b`: its badge.
+        Timeout = 36,
+        /// A thread yields to the context `a`. `b`: the time at which that ends, or the highest number.
+        Yielded = 37,
+        /// The priority of a thread. `a`: priority.
+        Priority = 40,
+        /// The criticality of a thread. `a`: criticality.
+        Criticality = 41,
+        /// The criticality level of this core. `a`: level.
+        Level = 42,
+        /// The domain of this core. `a`: domain.
+        Domain = 43,
+        /// A thread migrates. `a`: its core.
+        ThreadMigrated = 44,
+        /// A context migrates. `a`: its core.
+        ContextMigrated = 45,
+        /// A thread was created.
+        ThreadCreated = 50,
+        /// A thread is deleted.
+        ThreadDeleted = 51,
+        /// A context was created.
+        ContextCreated = 52,
+        /// A context is deleted.
+        ContextDeleted = 53,
+        /// The name of a thread: the bytes of `a` and `b`, up to the first zero.
+        Named = 54,
+    }
+}
+
+impl Kind {
+    /// Whether it needs no details: which thread ran on which context, and when.
+    #[must_use]
+    pub const fn is_lite(self) -> bool {
+        matches!(self, Self::Run | Self::Use)
+    }
+
+    /// Whether its subject is a scheduling context; otherwise it is a thread, if there is one.
+    #[must_use]
+    pub const fn is_about_context(self) -> bool {
+        matches!(
+            self,
+            Self::Use
+                | Self::Configured
+                | Self::Flags
+                | Self::Charged
+                | Self::Head
+                | Self::Added
+                | Self::GivenUp
+                | Self::Idled
+                | Self::Consumed
+                | Self::Exhausted
+                | Self::Moved
+                | Self::Limited
+                | Self::ContextMigrated
+                | Self::ContextCreated
+                | Self::ContextDeleted
+        )
+    }
+}
+
+codes! {
+    /// The reason for a kernel entry.
+    Reason {
+        /// A system call; the number is its own, sign-extended.
+        Syscall = 1,
+        /// A fault; the number is the label of its message.
+        Fault = 2,
+        /// The timer.
+        Timer = 3,
+        /// An interrupt line, by its number.
+        Line = 4,
+        /// An IPI.
+        Core = 5,
+        /// A spurious interrupt.
+        Spurious = 6,
+        /// Another core has modified the state of this one.
+        RemoteAccess = 7,
+        /// The first entry of a core.
+        Start = 8,
+    }
+}
+
+codes! {
+    /// What ends the use of a context.
+    End {
+        /// Its head replenishment is used up.
+        Budget = 1,
+        /// The limit of the call is reached.
+        Limit = 2,
+        /// The timer of `YieldToTimeout` has expired.
+        Timer = 3,
+    }
+}
+
+codes! {
+    /// Why a context moves.
+    Move {
+        /// Donation with a call, or with a fault message.
+        Call = 1,
+        /// It returns with the reply, or because the call ends.
+        Return = 2,
+        /// Donation with a message that expects no reply.
+        Send = 3,
+        /// A notification lends it.
+        Signal = 4,
+        /// It is bound to a thread.
+        Bind = 5,
+        /// It is taken from a thread.
+        Take = 6,
+    }
+}
+
+codes! {
+    /// What a thread is blocked on.
+    Blocking {
+        /// It sends to an endpoint.
+        Send = 1,
+        /// It receives from an endpoint.
+        Receive = 2,
+        /// It waits for a reply; the object is the reply object.
+        Reply = 3,
+        /// It waits for a notification.
+        Notification = 4,
+        /// It waits for the return of its context; the object is the reply object.
+        Return = 5,
+    }
+}

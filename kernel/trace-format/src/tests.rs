@@ -1,0 +1,158 @@
+use super::*;
+
+const fn settings(detail: Detail, mode: Mode) -> Settings {
+    Settings {
+        core: 3,
+        detail,
+        mode,
+        frequency: 1_000_000,
+    }
+}
+
+fn filled(memory: &mut [u8], settings: Settings, count: u64) {
+    let mut ring = Ring::new(memory, settings).unwrap();
+    for time in 0..count {
+        ring.write(
+            time,
+            Kind::Run,
+            ObjectId(time as u32 + 7),
+            (time + 1, time + 2),
+        );
+    }
+}
+
+#[test]
+fn an_event_is_read_as_it_was_written() {
+    let event = Event {
+        time: 0x0123_4567_89ab_cdef,
+        kind: Kind::Charged.number(),
+        core: 63,
+        sequence: 0xfedc,
+        subject: ObjectId(0x1234_5678),
+        a: u64::MAX,
+        b: 5,
+    };
+    let bytes = event.encode();
+    assert_eq!(Event::decode(&bytes, Detail::Full), Some(event));
+    let lite = Event {
+        a: 0,
+        b: 0,
+        ..event
+    };
+    assert_eq!(Event::decode(&bytes[..16], Detail::Lite), Some(lite));
+    assert_eq!(Event::decode(&bytes[..15], Detail::Lite), None);
+    assert_eq!(Event::decode(&bytes[..31], Detail::Full), None);
+}
+
+#[test]
+fn a_full_ring_stops_and_counts() {
+    let mut memory = [0; HEADER_BYTES + 4 * 32 + 31];
+    filled(&mut memory, settings(Detail::Full, Mode::Stop), 10);
+    let ring = RingReader::new(&memory).unwrap();
+    assert_eq!((ring.written, ring.lost, ring.overwritten()), (4, 6, 0));
+    let events: Vec<_> = ring.events().collect();
+    assert_eq!(events.len(), 4);
+    for (number, event) in events {
+        assert_eq!((event.time, u64::from(event.sequence)), (number, number));
+        assert_eq!((event.a, event.b, event.core), (number + 1, number + 2, 3));
+    }
+}
+
+#[test]
+fn a_flight_recorder_keeps_the_last_events() {
+    for detail in [Detail::Lite, Detail::Full] {
+        for count in 0..20 {
+            let mut memory = vec![0; HEADER_BYTES + 5 * detail.bytes()];
+            filled(&mut memory, settings(detail, Mode::Overwrite), count);
+            let ring = RingReader::new(&memory).unwrap();
+            assert_eq!((ring.written, ring.lost), (count, 0));
+            let times: Vec<_> = ring.events().map(|(_, event)| event.time).collect();
+            let numbers: Vec<_> = ring.events().map(|(number, _)| number).collect();
+            let last: Vec<_> = (count.saturating_sub(5)..count).collect();
+            assert_eq!((&times, &numbers), (&last, &last), "{count}");
+        }
+    }
+}
+
+#[test]
+fn a_lite_ring_has_only_what_needs_no_details() {
+    let mut memory = [0; 256];
+    let mut ring = Ring::new(&mut memory, settings(Detail::Lite, Mode::Stop)).unwrap();
+    ring.write(1, Kind::Entry, ObjectId(1), (1, 1));
+    ring.write(1, Kind::Use, ObjectId(1), (0, 0));
+    let events: Vec<_> = RingReader::new(ring.bytes()).unwrap().events().collect();
+    assert_eq!(events.len(), 1);
+    assert_eq!(events[0].1.kind(), Some(Kind::Use));
+}
+
+#[test]
+fn memory_without_room_for_an_event_is_no_ring() {
+    let mut memory = [0; HEADER_BYTES + 15];
+    assert!(Ring::new(&mut memory, settings(Detail::Lite, Mode::Stop)).is_none());
+    assert!(Ring::new(&mut memory[..3], settings(Detail::Lite, Mode::Stop)).is_none());
+}
+
+#[test]
+fn damaged_rings_are_refused_or_read_in_part() {
+    let mut memory = [0; HEADER_BYTES + 6 * 16];
+    filled(&mut memory, settings(Detail::Lite, Mode::Overwrite), 8);
+    assert_eq!(RingReader::new(&memory[..5]).unwrap_err(), Damage::NoRing);
+    assert_eq!(
+        RingReader::new(&memory[..63]).unwrap_err(),
+        Damage::NoHeader
+    );
+    let with = |at: usize, value: u8| {
+        let mut changed = memory;
+        changed[at] = value;
+        RingReader::new(&changed).map(|ring| ring.written)
+    };
+    assert_eq!(with(8, 2), Err(Damage::TooNew(2)));
+    assert_eq!(with(11, 2), Err(Damage::Header("size of events")));
+    assert_eq!(with(12, 2), Err(Damage::Header("mode")));
+    assert_eq!(with(16, 0), Err(Damage::Header("capacity")));
+    // The end was cut off: the events 2 to 5 lie at places 2 to 5, and 6 and 7 at 0 and 1.
+    let cut = RingReader::new(&memory[..HEADER_BYTES + 3 * 16 + 5]).unwrap();
+    assert_eq!(cut.missing(), 3);
+    let numbers: Vec<_> = cut.events().map(|(number, _)| number).collect();
+    assert_eq!(numbers, [2, 6, 7]);
+    // Any bytes after a valid header are events; none of them makes the reader fail.
+    for at in 13..HEADER_BYTES {
+        for value in [0, 1, 0x7f, 0xff] {
+            let mut changed = memory;
+            changed[at] = value;
+            if let Ok(ring) = RingReader::new(&changed) {
+                assert!(ring.events().count() <= 6);
+            }
+        }
+    }
+}
+
+#[test]
+fn kinds_have_numbers_and_names() {
+    for kind in Kind::ALL {
+        assert_eq!(Kind::from_number(kind.number().into()), Some(*kind));
+    }
+    assert_eq!(Kind::from_number(0), None);
+    assert_eq!(Kind::Run.name(), "Run");
+}
+
+#[test]
+fn the_book_lists_all_kinds_and_codes() {
+    let page = include_str!("../../../docs/src/trace-format.md");
+    let mut expected = Vec::new();
+    expected.extend(Kind::ALL.iter().map(|it| (it.number(), it.name())));
+    expected.extend(Reason::ALL.iter().map(|it| (it.number(), it.name())));
+    expected.extend(End::ALL.iter().map(|it| (it.number(), it.name())));
+    expected.extend(Move::ALL.iter().map(|it| (it.number(), it.name())));
+    expected.extend(Blocking::ALL.iter().map(|it| (it.number(), it.name())));
+    for (number, name) in expected {
+        let row = format!("| {number} | `{name}` |");
+        assert!(page.contains(&row), "the page has no row {row}");
+    }
+}
+
+#[test]
+fn objects_are_told_apart_by_their_addresses() {
+    assert_eq!(ObjectId::of(0xffff_ff80_1234_5670), ObjectId(0x0123_4567));
+    assert_eq!(ObjectId::in_detail(7 << 32 | 9), ObjectId(9));
+}

@@ -1,0 +1,19 @@
+//! Reads traces of the kernel, rebuilds the states of threads, contexts and cores from their events, checks them
+//! against rules, and exports them.
+//!
+//! The page "Traces" of the book is the tutorial; the format is on the page "The trace format".
+
+pub mod export;
+mod file;
+mod rules;
+mod state;
+mod summary;
+mod timeline;
+mod trace;
+
+pub use file::{Answer, File, Unreadable};
+pub use rules::{Complaint, check};
+pub use state::{Activity, Context, ContextKey, Core, State, Status, Thread, ThreadKey};
+pub use summary::summary;
+pub use timeline::{ContextLane, Span, ThreadLane, Timeline};
+pub use trace::{Lost, Numbered, Trace};

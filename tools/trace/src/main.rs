@@ -1,0 +1,130 @@
+//! `cargo xtask trace`: says what is in a trace, checks it, and exports it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use trace::{Trace, check, export, summary};
+
+/// Reads a trace of the kernel.
+#[derive(Parser)]
+#[command(name = "cargo xtask trace", max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Says what happened, in a table.
+    Info {
+        /// The trace.
+        file: PathBuf,
+    },
+    /// Checks the trace against rules that every trace keeps.
+    Check {
+        /// The trace.
+        file: PathBuf,
+    },
+    /// Writes the trace in the format of another tool.
+    Export {
+        /// The trace.
+        file: PathBuf,
+        /// The format.
+        #[arg(long, value_enum)]
+        format: Format,
+        /// The file to write.
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
+        /// Start of the picture, in milliseconds; of SVG only.
+        #[arg(long, value_name = "MS", default_value_t = 0.0)]
+        from: f64,
+        /// End of the picture, in milliseconds; by default the end of the trace.
+        #[arg(long, value_name = "MS")]
+        to: Option<f64>,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// Perfetto's protocol buffers.
+    Perfetto,
+    /// Chrome's JSON.
+    Chrome,
+    /// Comma-separated values, one line for each event.
+    Csv,
+    /// A picture.
+    Svg,
+}
+
+/// The most complaints that are printed.
+const MOST: usize = 20;
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Info { file } => read(&file).map(|trace| {
+            print!("{}", summary(&trace));
+            true
+        }),
+        Command::Check { file } => read(&file).map(|trace| report(&trace)),
+        Command::Export {
+            file,
+            format,
+            output,
+            from,
+            to,
+        } => read(&file).and_then(|trace| {
+            let ticks = |ms: f64| (ms.max(0.0) * trace.frequency as f64 / 1000.0) as u64;
+            let bytes = match format {
+                Format::Perfetto => export::perfetto(&trace),
+                Format::Chrome => export::chrome(&trace).into_bytes(),
+                Format::Csv => export::csv(&trace).into_bytes(),
+                Format::Svg => {
+                    export::svg(&trace, ticks(from), to.map_or(trace.end, ticks)).into_bytes()
+                }
+            };
+            let written = fs::write(&output, bytes);
+            written.map_err(|error| format!("cannot write {}: {error}", output.display()))?;
+            Ok(true)
+        }),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Trace, String> {
+    let bytes =
+        fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let (trace, damage) =
+        Trace::read(&bytes).map_err(|reason| format!("{}: {reason}", path.display()))?;
+    for sentence in damage {
+        eprintln!("warning: {}: {sentence}", path.display());
+    }
+    Ok(trace)
+}
+
+/// Prints the complaints about a trace. Returns whether there are none.
+fn report(trace: &Trace) -> bool {
+    let complaints = check(trace);
+    for complaint in complaints.iter().take(MOST) {
+        let time = trace.microseconds(complaint.time) / 1000.0;
+        println!("{time:12.3} ms  {}", complaint.text);
+    }
+    if complaints.len() > MOST {
+        println!("and {} more", complaints.len() - MOST);
+    }
+    let lost: u64 = trace.lost.values().map(|lost| lost.all()).sum();
+    println!(
+        "{} events checked, {lost} missing, {} complaints",
+        trace.events.len(),
+        complaints.len()
+    );
+    complaints.is_empty()
+}

@@ -1,0 +1,373 @@
+//! Rules that every trace keeps, if the kernel and its tracing are right.
+//!
+//! Rules about amounts need events with details, and none missing before: after a gap, a rule holds again from the
+//! next event that says all it needs to know.
+
+use std::collections::HashMap;
+
+use trace_format::{Event, Kind, ObjectId};
+
+use crate::{Activity, ContextKey, State, Timeline, Trace};
+
+/// The longest kernel entry: the kernel's bound, of which the smallest budget is twice as much.
+const LONGEST_ENTRY_US: u128 = 10;
+
+/// Where a trace breaks a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaint {
+    /// When, in ticks.
+    pub time: u64,
+    /// What is wrong.
+    pub text: String,
+}
+
+/// What is known of a context's time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Account {
+    /// The time used since it was charged last.
+    uncharged: u64,
+    /// The time charged since the kernel reported it; `None` if it is not known how much there was at the start.
+    unreported: Option<u64>,
+    /// The time used when the thread gave up what was left: so much of the next charge is used time.
+    given_up: Option<u64>,
+}
+
+struct Check<'t> {
+    trace: &'t Trace,
+    state: State,
+    accounts: HashMap<ContextKey, Account>,
+    /// The number and time of the last event of each core.
+    last: HashMap<u8, (u64, u64)>,
+    /// The time up to which the use of contexts is counted, by core.
+    passed: HashMap<u8, u64>,
+    complaints: Vec<Complaint>,
+}
+
+/// All complaints about a trace, in the order of time.
+pub fn check(trace: &Trace) -> Vec<Complaint> {
+    let mut check = Check {
+        trace,
+        state: State::default(),
+        accounts: HashMap::new(),
+        last: HashMap::new(),
+        passed: HashMap::new(),
+        complaints: Vec::new(),
+    };
+    for one in &trace.events {
+        check.order(one.number, &one.event);
+        check.pass(&one.event);
+        check.state.apply(&one.event);
+        if trace.is_full {
+            check.details(&one.event);
+        }
+    }
+    check.answers();
+    let timeline = Timeline::of(trace);
+    check.lanes(&timeline);
+    if trace.is_full {
+        check.windows(&timeline);
+    }
+    check.complaints.sort_by_key(|complaint| complaint.time);
+    check.complaints
+}
+
+impl Check<'_> {
+    fn complain(&mut self, time: u64, text: String) {
+        self.complaints.push(Complaint { time, text });
+    }
+
+    fn name(&self, context: ContextKey) -> String {
+        self.state.context_name(context, &self.trace.names)
+    }
+
+    /// Events follow each other without gaps, and clocks do not run backwards.
+    fn order(&mut self, number: u64, event: &Event) {
+        let (time, core) = (event.time, event.core);
+        if event.sequence != number as u16 {
+            let sequence = event.sequence;
+            let text = format!("event {number} of core {core} has the sequence number {sequence}");
+            self.complain(time, text);
+        }
+        if event.kind().is_none() {
+            let kind = event.kind;
+            self.complain(
+                time,
+                format!("event {number} of core {core} has the unknown kind {kind}"),
+            );
+        }
+        let before = self.last.insert(core, (number, time));
+        let Some((last, before)) = before else {
+            return;
+        };
+        if number < last {
+            self.complain(
+                time,
+                format!("the clock of core {core} runs backwards at event {last}"),
+            );
+        } else if number > last + 1 {
+            // What happened there is not known.
+            self.complain(
+                before,
+                format!("events {last} to {number} of core {core} are missing"),
+            );
+            self.accounts.clear();
+        }
+    }
+
+    /// Time passes until `event`: the current context of its core uses it.
+    fn pass(&mut self, event: &Event) {
+        let core = self
+            .state
+            .cores
+            .get(&event.core)
+            .copied()
+            .unwrap_or_default();
+        let since = self.passed.insert(event.core, event.time);
+        if let (Some(context), Some(since)) = (core.context, since) {
+            let account = self.account(context);
+            let passed = event.time.saturating_sub(since);
+            account.uncharged = account.uncharged.saturating_add(passed);
+        }
+    }
+
+    fn account(&mut self, context: ContextKey) -> &mut Account {
+        self.accounts.entry(context).or_default()
+    }
+
+    fn details(&mut self, event: &Event) {
+        let time = event.time;
+        let about_context = event.kind().is_some_and(Kind::is_about_context);
+        let context = if about_context {
+            self.state.context(event.subject)
+        } else {
+            None
+        };
+        match (event.kind(), context) {
+            (Some(Kind::ContextCreated), Some(context)) => {
+                self.account(context).unreported = Some(0);
+            }
+            (Some(Kind::GivenUp), Some(context)) => {
+                self.account(context).given_up = Some(event.a);
+            }
+            (Some(Kind::Charged), Some(context)) => self.charged(time, context, event.a),
+            (Some(Kind::Idled), Some(context)) => {
+                let account = self.account(context);
+                account.unreported = account.unreported.map(|sum| sum.saturating_add(event.a));
+            }
+            (Some(Kind::Consumed), Some(context)) => {
+                let known = self.account(context).unreported.replace(0);
+                self.reported(time, context, known, event.a);
+            }
+            (Some(Kind::Head | Kind::Added), Some(context)) => self.replenished(event, context),
+            (Some(Kind::Exit), _) => self.exit(event),
+            _ => {}
+        }
+    }
+
+    /// What is charged is what was used.
+    fn charged(&mut self, time: u64, context: ContextKey, amount: u64) {
+        let account = self.account(context);
+        let used = std::mem::take(&mut account.uncharged);
+        let expected = account.given_up.take().unwrap_or(amount);
+        account.unreported = account.unreported.map(|sum| sum.saturating_add(expected));
+        if used != expected {
+            let name = self.name(context);
+            let text =
+                format!("the context of {name} was used for {used} ticks, and charged {expected}");
+            self.complain(time, text);
+        }
+    }
+
+    /// What the kernel reports as consumed is what was charged.
+    fn reported(&mut self, time: u64, context: ContextKey, known: Option<u64>, said: u64) {
+        if let Some(known) = known
+            && known != said
+        {
+            let name = self.name(context);
+            let text = format!(
+                "the kernel says that the context of {name} has consumed {said} ticks, and the events say {known}"
+            );
+            self.complain(time, text);
+        }
+    }
+
+    /// No replenishment is larger than the budget.
+    fn replenished(&mut self, event: &Event, context: ContextKey) {
+        if let Some((budget, _)) = self.state.contexts[context.0].parameters
+            && event.b > budget
+        {
+            let (name, amount) = (self.name(context), event.b);
+            let text = format!(
+                "a replenishment of the context of {name} has {amount} ticks, and its budget {budget}"
+            );
+            self.complain(event.time, text);
+        }
+    }
+
+    /// The end of a kernel entry: the thread that runs is the one that the events say; it has a context, and may use
+    /// it.
+    fn exit(&mut self, event: &Event) {
+        let core = self
+            .state
+            .cores
+            .get(&event.core)
+            .copied()
+            .unwrap_or_default();
+        let thread = self.state.thread(event.subject);
+        let context = self.state.context(ObjectId::in_detail(event.a));
+        let (time, number) = (event.time, event.core);
+        if (core.thread, core.context) != (thread, context) {
+            self.complain(
+                time,
+                format!("core {number} runs another thread or context than its events say"),
+            );
+        }
+        let Some(thread) = thread else { return };
+        let Some(context) = context else {
+            let name = self.state.thread_name(thread, &self.trace.names);
+            return self.complain(time, format!("{name} runs without a scheduling context"));
+        };
+        let object = &self.state.contexts[context.0];
+        let is_round_robin = object.parameters.is_none_or(|(_, period)| period == 0);
+        if let Some((head, amount)) = object.head
+            && !is_round_robin
+            && (head > time || amount == 0)
+        {
+            let text = format!(
+                "the context of {} is used before its replenishment",
+                self.name(context)
+            );
+            self.complain(time, text);
+        }
+        self.highest_priority_runs(event, thread.0);
+    }
+
+    /// No thread that can run has a higher priority than the one that does. Only where no criticality level and no
+    /// domain decides.
+    fn highest_priority_runs(&mut self, event: &Event, running: usize) {
+        let is_simple = self
+            .state
+            .cores
+            .values()
+            .all(|core| core.level == 0 && core.domain == 0);
+        let Some(own) = self.state.threads[running].priority.filter(|_| is_simple) else {
+            return;
+        };
+        // On several cores a ready thread may belong to another one.
+        if self.state.cores.len() > 1 {
+            return;
+        }
+        let waits = self.state.threads.iter().position(|thread| {
+            let due = thread.postponed.is_none_or(|until| until < event.time);
+            let context = thread
+                .context
+                .map(|context| &self.state.contexts[context.0]);
+            let has_budget = context.is_some_and(|context| {
+                context.parameters.is_some_and(|(budget, _)| budget > 0)
+                    && context.head.is_some_and(|(head, _)| head < event.time)
+            });
+            thread.activity == Activity::Runnable
+                && !thread.deleted
+                && thread.runs_on.is_none()
+                && due
+                && has_budget
+                && thread.priority.is_some_and(|priority| priority > own)
+        });
+        if let Some(waits) = waits {
+            let name = |key| {
+                self.state
+                    .thread_name(crate::ThreadKey(key), &self.trace.names)
+            };
+            let text = format!(
+                "{} runs, and {} could and has a higher priority",
+                name(running),
+                name(waits)
+            );
+            self.complain(event.time, text);
+        }
+    }
+
+    /// At the end, the kernel answers what the events say.
+    fn answers(&mut self) {
+        for answer in self.trace.answers.clone() {
+            let Some(context) = self.state.context(answer.context) else {
+                continue;
+            };
+            let account = *self.account(context);
+            let known = account
+                .unreported
+                .map(|sum| sum.saturating_add(account.uncharged));
+            self.reported(self.trace.end, context, known, answer.consumed);
+        }
+    }
+
+    /// The lane of a core has no gaps: its spans add up to the time since its first event.
+    fn lanes(&mut self, timeline: &Timeline) {
+        for (core, spans) in &timeline.cores {
+            let first = self.trace.events.iter().find(|one| one.event.core == *core);
+            let mut end = first.map_or(timeline.end, |one| one.event.time);
+            for span in spans {
+                if span.start != end {
+                    let text =
+                        format!("it is not known what core {core} does until {}", span.start);
+                    self.complain(end, text);
+                }
+                end = span.end;
+            }
+            if end != timeline.end {
+                self.complain(
+                    end,
+                    format!("it is not known what core {core} does at the end"),
+                );
+            }
+        }
+    }
+
+    /// With constant bandwidth, no window of a period supplies more than the budget. It suffices to look at the windows
+    /// that begin with a use. The kernel entry that ends a budget begins at its end, and lasts a while: that time is
+    /// taken from the next replenishment.
+    fn windows(&mut self, timeline: &Timeline) {
+        const SPORADIC: u64 = 1;
+        let entry = (u128::from(self.trace.frequency) * LONGEST_ENTRY_US / 1_000_000) as u64;
+        let reconfigured = self.reconfigured();
+        for (key, lane) in timeline.contexts.iter().enumerate() {
+            let Some((budget, period)) = lane.parameters.filter(|(_, period)| *period > 0) else {
+                continue;
+            };
+            if self.state.contexts[key].flags & SPORADIC != 0 || reconfigured.contains(&key) {
+                continue;
+            }
+            for (first, start) in lane.uses.iter().map(|span| span.start).enumerate() {
+                let end = start.saturating_add(period);
+                let uses = lane.uses[first..]
+                    .iter()
+                    .take_while(|span| span.start < end);
+                let used: u64 = uses.map(|span| span.end.min(end) - span.start).sum();
+                if used > budget.saturating_add(entry) {
+                    let name = &lane.name;
+                    let text = format!(
+                        "the context of {name} supplies {used} ticks within a period, and its budget is {budget}"
+                    );
+                    self.complain(start, text);
+                    break;
+                }
+            }
+        }
+    }
+
+    /// The contexts that get other parameters in the course of the trace.
+    fn reconfigured(&mut self) -> Vec<usize> {
+        let mut state = State::default();
+        let mut found = Vec::new();
+        for one in &self.trace.events {
+            if one.event.kind() == Some(Kind::Configured)
+                && let Some(context) = state.context(one.event.subject)
+                && state.contexts[context.0].parameters.is_some()
+            {
+                found.push(context.0);
+            }
+            state.apply(&one.event);
+        }
+        found
+    }
+}

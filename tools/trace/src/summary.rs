@@ -1,0 +1,109 @@
+//! What happened, in a table.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use trace_format::Kind;
+
+use crate::{ThreadKey, Timeline, Trace};
+
+/// A table of cores, threads and contexts, and how many events there are of each kind.
+pub fn summary(trace: &Trace) -> String {
+    let timeline = Timeline::of(trace);
+    let milliseconds = |ticks| trace.microseconds(ticks) / 1000.0;
+    let all = (timeline.end - timeline.start).max(1);
+    let share = |ticks: u64| 100.0 * ticks as f64 / all as f64;
+    let mut text = String::new();
+    let out = &mut text;
+    let _ = writeln!(
+        out,
+        "{}: {:.3} ms, {} events of {} bytes",
+        trace.platform,
+        milliseconds(all),
+        trace.events.len(),
+        if trace.is_full { 32 } else { 16 },
+    );
+    for (core, lost) in &trace.lost {
+        let spans = timeline.cores.get(core).map_or(&[][..], Vec::as_slice);
+        let busy: u64 = (spans.iter().filter(|span| span.thread.is_some()))
+            .map(|span| span.end - span.start)
+            .sum();
+        let _ = write!(out, "core {core}: busy {:.1} %", share(busy));
+        if lost.all() > 0 {
+            let _ = write!(
+                out,
+                "; missing events: {} of the beginning, {} of the end, {} cut off",
+                lost.at_the_beginning, lost.at_the_end, lost.cut_off
+            );
+        }
+        let _ = writeln!(out);
+    }
+    threads(trace, &timeline, &share, out);
+    contexts(trace, &timeline, &share, out);
+    let mut kinds = BTreeMap::new();
+    for one in &trace.events {
+        *kinds.entry(one.event.kind).or_insert(0_u64) += 1;
+    }
+    let kinds = kinds.iter().map(|(kind, count)| {
+        let name = Kind::from_number(u64::from(*kind)).map_or("unknown", Kind::name);
+        format!("{name} {count}")
+    });
+    let kinds: Vec<_> = kinds.collect();
+    let _ = writeln!(out, "\nevents: {}", kinds.join(", "));
+    text
+}
+
+fn threads(trace: &Trace, timeline: &Timeline, share: &impl Fn(u64) -> f64, out: &mut String) {
+    let milliseconds = |ticks| trace.microseconds(ticks) / 1000.0;
+    let _ = writeln!(
+        out,
+        "\n{:>16} {:>10} {:>7} {:>16} {:>9}",
+        "thread", "ran ms", "share", "longest ready ms", "timeouts"
+    );
+    for (key, lane) in timeline.threads.iter().enumerate() {
+        let ran = timeline.ran(ThreadKey(key));
+        let _ = writeln!(
+            out,
+            "{:>16} {:10.3} {:6.1}% {:16.3} {:>9}",
+            lane.name,
+            milliseconds(ran),
+            share(ran),
+            milliseconds(lane.longest_ready(timeline.end)),
+            lane.timeouts,
+        );
+    }
+}
+
+fn contexts(trace: &Trace, timeline: &Timeline, share: &impl Fn(u64) -> f64, out: &mut String) {
+    let milliseconds = |ticks| trace.microseconds(ticks) / 1000.0;
+    let _ = writeln!(
+        out,
+        "\n{:>16} {:>16} {:>11} {:>7} {:>19} {:>9} {:>9}",
+        "context of",
+        "promised ms",
+        "received ms",
+        "share",
+        "longest blackout ms",
+        "exhausted",
+        "donated"
+    );
+    for lane in &timeline.contexts {
+        let promised = match lane.parameters {
+            Some((budget, 0)) => format!("slices of {}", milliseconds(budget)),
+            Some((budget, period)) => {
+                format!("{} / {}", milliseconds(budget), milliseconds(period))
+            }
+            None => "?".to_string(),
+        };
+        let _ = writeln!(
+            out,
+            "{:>16} {promised:>16} {:11.3} {:6.1}% {:19.3} {:>9} {:>9}",
+            lane.name,
+            milliseconds(lane.used()),
+            share(lane.used()),
+            milliseconds(lane.longest_blackout()),
+            lane.ends.len(),
+            lane.donations(),
+        );
+    }
+}

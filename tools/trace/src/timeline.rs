@@ -1,0 +1,248 @@
+//! The lanes of cores, threads and contexts.
+
+use std::collections::BTreeMap;
+
+use trace_format::{End, Event, Kind, Move, ObjectId};
+
+use crate::state::reason_of_move;
+use crate::{ContextKey, Core, State, Status, ThreadKey, Trace};
+
+/// A time in which a core does one thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Its start, in ticks.
+    pub start: u64,
+    /// Its end.
+    pub end: u64,
+    /// The core.
+    pub core: u8,
+    /// The thread that runs; `None`: the core idles.
+    pub thread: Option<ThreadKey>,
+    /// The context that is charged.
+    pub context: Option<ContextKey>,
+}
+
+/// A thread over time.
+#[derive(Clone, Debug, Default)]
+pub struct ThreadLane {
+    /// Its name, or its number.
+    pub name: String,
+    /// Each change of its status.
+    pub changes: Vec<(u64, Status)>,
+    /// How many timeouts it had.
+    pub timeouts: u64,
+}
+
+/// A context over time.
+#[derive(Clone, Debug, Default)]
+pub struct ContextLane {
+    /// Its name, or its number.
+    pub name: String,
+    /// Its last budget and period.
+    pub parameters: Option<(u64, u64)>,
+    /// When it was used.
+    pub uses: Vec<Span>,
+    /// How much could be used at once: time and amount, between which it falls while it is used.
+    pub levels: Vec<(u64, u64)>,
+    /// Each move, with the threads that had it before and afterwards.
+    pub moves: Vec<(u64, Option<ThreadKey>, Option<ThreadKey>, Option<Move>)>,
+    /// When and how its use ended.
+    pub ends: Vec<(u64, Option<End>)>,
+}
+
+/// All lanes.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    /// The time of the first event.
+    pub start: u64,
+    /// The end of the trace.
+    pub end: u64,
+    /// What each core does. The spans of a core follow each other without gaps.
+    pub cores: BTreeMap<u8, Vec<Span>>,
+    /// The threads, by [`ThreadKey`].
+    pub threads: Vec<ThreadLane>,
+    /// The contexts, by [`ContextKey`].
+    pub contexts: Vec<ContextLane>,
+}
+
+impl Timeline {
+    /// The lanes of a trace.
+    pub fn of(trace: &Trace) -> Self {
+        let mut state = State::default();
+        let mut timeline = Self {
+            start: trace.start(),
+            end: trace.end,
+            ..Self::default()
+        };
+        for one in &trace.events {
+            let event = &one.event;
+            let before = state.cores.get(&event.core).copied();
+            state.apply(event);
+            timeline.make_room(&state);
+            if matches!(event.kind(), Some(Kind::Run | Kind::Use)) {
+                timeline.end_span(event.core, before, event.time);
+            }
+            timeline.note(&mut state, event);
+            let touched: Vec<_> = state.touched().to_vec();
+            for key in touched {
+                let status = state.status(key, event.time);
+                timeline.threads[key.0].set(event.time, status);
+            }
+        }
+        for (core, last) in state.cores.clone() {
+            timeline.end_span(core, Some(last), trace.end);
+        }
+        for lane in &mut timeline.threads {
+            lane.finish(trace.end);
+        }
+        for key in 0..state.threads.len() {
+            timeline.threads[key].name = state.thread_name(ThreadKey(key), &trace.names);
+        }
+        for (key, context) in state.contexts.iter().enumerate() {
+            let lane = &mut timeline.contexts[key];
+            lane.name = state.context_name(ContextKey(key), &trace.names);
+            lane.parameters = context.parameters;
+        }
+        timeline
+    }
+
+    fn make_room(&mut self, state: &State) {
+        self.threads
+            .resize_with(state.threads.len(), ThreadLane::default);
+        self.contexts
+            .resize_with(state.contexts.len(), ContextLane::default);
+    }
+
+    /// A core stops doing what it does.
+    fn end_span(&mut self, core: u8, what: Option<Core>, end: u64) {
+        let lane = self.cores.entry(core).or_default();
+        let Some(what) = what else { return };
+        let span = Span {
+            start: what.since,
+            end,
+            core,
+            thread: what.thread,
+            context: what.context,
+        };
+        if span.start >= end {
+            return;
+        }
+        lane.push(span);
+        if let Some(context) = span.context {
+            self.contexts[context.0].uses.push(span);
+        }
+    }
+
+    /// Notes what is drawn besides spans.
+    fn note(&mut self, state: &mut State, event: &Event) {
+        let time = event.time;
+        match event.kind() {
+            Some(Kind::Head) => {
+                if let Some(context) = state.context(event.subject) {
+                    let levels = &mut self.contexts[context.0].levels;
+                    // What is not due yet cannot be used.
+                    if event.a > time {
+                        levels.push((time, 0));
+                    }
+                    levels.push((event.a.max(time), event.b));
+                }
+            }
+            Some(Kind::Moved) => {
+                let from = state.thread(ObjectId::in_detail(event.a));
+                let to = state.thread(ObjectId::in_detail(event.b));
+                if let Some(context) = state.context(event.subject) {
+                    let moves = &mut self.contexts[context.0].moves;
+                    moves.push((time, from, to, reason_of_move(event)));
+                }
+            }
+            Some(Kind::Exhausted) => {
+                if let Some(context) = state.context(event.subject) {
+                    let end = End::from_number(event.a);
+                    self.contexts[context.0].ends.push((time, end));
+                }
+            }
+            Some(Kind::Timeout) => {
+                if let Some(thread) = state.thread(event.subject) {
+                    self.threads[thread.0].timeouts += 1;
+                }
+            }
+            _ => {}
+        }
+        self.make_room(state);
+    }
+
+    /// The time for which a thread ran.
+    pub fn ran(&self, thread: ThreadKey) -> u64 {
+        let spans = self.cores.values().flatten();
+        let own = spans.filter(|span| span.thread == Some(thread));
+        own.map(|span| span.end - span.start).sum()
+    }
+}
+
+impl ThreadLane {
+    fn set(&mut self, now: u64, status: Status) {
+        self.release_until(now);
+        match self.changes.last_mut() {
+            Some((_, last)) if *last == status => {}
+            Some((time, last)) if *time == now => {
+                *last = status;
+                if let [.., (_, before), (_, last)] = &*self.changes
+                    && before == last
+                {
+                    self.changes.pop();
+                }
+            }
+            _ => self.changes.push((now, status)),
+        }
+    }
+
+    /// A replenishment that is due by `now` makes the thread ready at its time.
+    fn release_until(&mut self, now: u64) {
+        if let Some((_, Status::OutOfBudget(time))) = self.changes.last()
+            && *time < now
+        {
+            let time = *time;
+            self.changes.push((time, Status::Ready));
+        }
+    }
+
+    fn finish(&mut self, end: u64) {
+        self.release_until(end);
+    }
+
+    /// The times with one status: start, end, status.
+    pub fn spans(&self, end: u64) -> impl Iterator<Item = (u64, u64, Status)> + '_ {
+        let ends = self.changes.iter().skip(1).map(|(time, _)| *time);
+        let ends = ends.chain([end]);
+        let changes = self.changes.iter().zip(ends);
+        changes.map(|((start, status), end)| (*start, end, *status))
+    }
+
+    /// The longest time for which it was ready and did not run.
+    pub fn longest_ready(&self, end: u64) -> u64 {
+        let ready = self
+            .spans(end)
+            .filter(|(.., status)| *status == Status::Ready);
+        ready.map(|(start, end, _)| end - start).max().unwrap_or(0)
+    }
+}
+
+impl ContextLane {
+    /// The time for which it was used.
+    pub fn used(&self) -> u64 {
+        self.uses.iter().map(|span| span.end - span.start).sum()
+    }
+
+    /// The longest time between two uses.
+    pub fn longest_blackout(&self) -> u64 {
+        let pairs = self.uses.windows(2);
+        let gaps = pairs.map(|pair| pair[1].start.saturating_sub(pair[0].end));
+        gaps.max().unwrap_or(0)
+    }
+
+    /// How often it was donated with a call.
+    pub fn donations(&self) -> usize {
+        let calls = self.moves.iter();
+        calls.filter(|(.., why)| *why == Some(Move::Call)).count()
+    }
+}

@@ -1,0 +1,214 @@
+//! Traces of kernels that break a rule, and files that are damaged.
+
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+use simulator::scenarios::find;
+use simulator::{Options, Simulation};
+use trace::{File, Trace, Unreadable, check, export, summary};
+use trace_format::{Kind, RingReader};
+
+fn file(name: &str) -> File {
+    let options = Options {
+        trace: 100_000,
+        ..Options::default()
+    };
+    let mut simulation = Simulation::new(find(name).expect("it exists").setup, options);
+    simulation.run_until(40_000);
+    simulation.trace().expect("it is traced")
+}
+
+const HEADER: usize = trace_format::HEADER_BYTES;
+
+/// The complaints about a trace in which `change` has changed the first event that it changes.
+fn complaints(name: &str, change: impl Fn(&mut trace_format::Event) -> bool) -> Vec<String> {
+    let mut file = file(name);
+    let ring = &mut file.rings[0];
+    let count = RingReader::new(ring).unwrap().written as usize;
+    for number in 0..count {
+        let place = &mut ring[HEADER + number * 32..][..32];
+        let mut event = trace_format::Event::decode(place, trace_format::Detail::Full).unwrap();
+        if change(&mut event) {
+            place.copy_from_slice(&event.encode());
+            let (trace, _) = Trace::read(&file.to_bytes()).unwrap();
+            return check(&trace)
+                .into_iter()
+                .map(|complaint| complaint.text)
+                .collect();
+        }
+    }
+    panic!("no event was changed");
+}
+
+/// Whether it is an event of a kind after the scenario has begun.
+fn is(event: &trace_format::Event, kind: Kind) -> bool {
+    event.kind() == Some(kind) && event.time > 10_000
+}
+
+#[track_caller]
+fn expect(complaints: &[String], text: &str) {
+    assert!(
+        complaints.iter().any(|one| one.contains(text)),
+        "{complaints:#?}"
+    );
+}
+
+#[test]
+fn a_charge_that_is_too_low_is_found() {
+    let found = complaints("passive-server", |event| {
+        let fits = is(event, Kind::Charged) && event.a > 1;
+        event.a -= u64::from(fits);
+        fits
+    });
+    expect(&found, "and charged");
+    expect(&found, "the kernel says");
+}
+
+#[test]
+fn a_report_that_differs_from_the_charges_is_found() {
+    let mut file = file("passive-server");
+    file.answers[0].consumed += 1;
+    let (trace, _) = Trace::read(&file.to_bytes()).unwrap();
+    expect(&[check(&trace)[0].text.clone()], "the kernel says");
+}
+
+#[test]
+fn a_missing_switch_is_found() {
+    let found = complaints("passive-server", |event| {
+        let fits = is(event, Kind::Run);
+        if fits {
+            event.kind = Kind::Consumed.number() + 100;
+        }
+        fits
+    });
+    expect(&found, "unknown kind");
+    expect(&found, "another thread or context");
+}
+
+#[test]
+fn a_budget_beyond_its_replenishments_is_found() {
+    let found = complaints("passive-server", |event| {
+        let fits = is(event, Kind::Added);
+        if fits {
+            event.b = 1 << 40;
+        }
+        fits
+    });
+    expect(&found, "a replenishment of the context");
+    // A budget that is lower than what was supplied.
+    let found = complaints("passive-server", |event| {
+        let fits = event.kind() == Some(Kind::Configured) && event.b > 0;
+        if fits {
+            event.a = 100;
+        }
+        fits
+    });
+    expect(&found, "within a period");
+}
+
+#[test]
+fn a_thread_that_runs_before_its_time_is_found() {
+    let found = complaints("passive-server", |event| {
+        let fits = is(event, Kind::Head);
+        if fits {
+            event.a = 1 << 40;
+        }
+        fits
+    });
+    expect(&found, "is used before its replenishment");
+}
+
+#[test]
+fn a_higher_priority_thread_that_waits_is_found() {
+    let found = complaints("thundering-herd", |event| {
+        // The first thread of the herd that has a higher priority than another one.
+        let fits = event.kind() == Some(Kind::Priority) && event.a == 11;
+        if fits {
+            event.a = 1;
+        }
+        fits
+    });
+    expect(&found, "has a higher priority");
+}
+
+#[test]
+fn gaps_and_clocks_are_found() {
+    let found = complaints("passive-server", |event| {
+        let fits = is(event, Kind::Exit);
+        event.sequence += u16::from(fits);
+        fits
+    });
+    expect(&found, "has the sequence number");
+    let found = complaints("passive-server", |event| {
+        let fits = is(event, Kind::Exit);
+        event.time -= u64::from(fits) * 5_000;
+        fits
+    });
+    expect(&found, "runs backwards");
+}
+
+#[test]
+fn a_file_of_another_kind_or_version_is_refused() {
+    assert_eq!(Trace::read(b"hello").unwrap_err(), Unreadable::NoTrace);
+    assert_eq!(File::default().to_bytes().len(), 20);
+    let empty = File::default().to_bytes();
+    assert_eq!(Trace::read(&empty).unwrap_err(), Unreadable::NoRing);
+    let mut bytes = file("timeout").to_bytes();
+    bytes[8] = 9;
+    assert_eq!(Trace::read(&bytes).unwrap_err(), Unreadable::TooNew(9));
+}
+
+#[test]
+fn what_is_left_of_a_file_is_read() {
+    let bytes = file("timeout").to_bytes();
+    let (whole, _) = Trace::read(&bytes).unwrap();
+    // The ring is the last section, and has much more room than events.
+    let ring = File::parse(&bytes).unwrap().0.rings[0].len();
+    let end = bytes.len() - ring + HEADER + 100 * 32 + 7;
+    let (part, damage) = Trace::read(&bytes[..end]).unwrap();
+    assert_eq!(part.events, whole.events[..100]);
+    assert_eq!(part.lost[&0].cut_off, whole.events.len() as u64 - 100);
+    assert!(damage[0].contains("the file ends after"));
+    // The kernel's answers are for the end, of which the events are missing.
+    assert!(
+        check(&part)
+            .iter()
+            .all(|one| one.text.contains("the kernel says"))
+    );
+}
+
+/// A file of which each byte matters.
+static SMALL: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let mut small = file("timeout");
+    small.rings[0].truncate(HEADER + 32 * 200);
+    small.to_bytes()
+});
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        cases: 64,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn damaged_files_are_read_or_refused(
+        at in prop::collection::vec((0..5_000usize, any::<u8>()), 1..40),
+        cut in 0..8_000usize,
+    ) {
+        let mut bytes = SMALL.clone();
+        for (at, value) in at {
+            let place = at % bytes.len();
+            bytes[place] = value;
+        }
+        bytes.truncate(cut);
+        if let Ok((trace, _)) = Trace::read(&bytes) {
+            check(&trace);
+            summary(&trace);
+            export::csv(&trace);
+            export::chrome(&trace);
+            export::perfetto(&trace);
+            export::svg(&trace, 0, trace.end);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Traces of the simulator's scenarios: they keep all rules, agree with the simulator's own record, and are exported.
+
+use simulator::scenarios::{ALL, find};
+use simulator::{History, Options, Simulation, Status as Seen};
+use trace::{Status, ThreadKey, Timeline, Trace, check, export, summary};
+
+/// The trace of a scenario, and the record that the simulator makes without it.
+fn run(name: &str, time: u64, events: usize) -> (Trace, History, Vec<u8>) {
+    let scenario = find(name).expect("it exists");
+    let options = Options {
+        trace: events,
+        ..Options::default()
+    };
+    let mut simulation = Simulation::new(scenario.setup, options);
+    simulation.run_until(scenario.duration.min(time) * 1000);
+    let bytes = simulation.trace().expect("it is traced").to_bytes();
+    let (trace, damage) = Trace::read(&bytes).unwrap();
+    assert_eq!(damage, [""; 0]);
+    (trace, simulation.history().clone(), bytes)
+}
+
+#[test]
+fn all_scenarios_keep_the_rules() {
+    for scenario in ALL {
+        let (trace, ..) = run(scenario.name, 200, 1_000_000);
+        assert_eq!(check(&trace), [], "{}", scenario.name);
+        assert!(trace.events.len() > 200, "{}", scenario.name);
+        assert_eq!(trace.lost[&0].all(), 0, "{}", scenario.name);
+    }
+}
+
+/// A kernel that traces takes no fast paths, so that entries may read the clock less often. Nothing else changes.
+#[test]
+fn tracing_changes_nothing_but_the_path() {
+    for scenario in ALL {
+        let (_, traced, _) = run(scenario.name, 100, 1_000_000);
+        let slow = Options {
+            fast_paths: false,
+            ..Options::default()
+        };
+        let mut simulation = Simulation::new(scenario.setup, slow);
+        simulation.run_until(scenario.duration.min(100) * 1000);
+        assert_eq!(
+            simulator::csv(&traced),
+            simulator::csv(simulation.history()),
+            "{}",
+            scenario.name
+        );
+    }
+}
+
+#[test]
+fn the_states_are_those_that_the_simulator_has_seen() {
+    for scenario in ALL {
+        let (trace, history, _) = run(scenario.name, 100, 1_000_000);
+        let timeline = Timeline::of(&trace);
+        for actor in &history.actors {
+            let key = timeline
+                .threads
+                .iter()
+                .position(|lane| lane.name == actor.name);
+            let key = key.unwrap_or_else(|| panic!("{} is in the trace", actor.name));
+            assert_eq!(
+                timeline.ran(ThreadKey(key)),
+                history.ran(&actor.name),
+                "{}",
+                actor.name
+            );
+            let context = timeline
+                .contexts
+                .iter()
+                .find(|lane| lane.name == actor.name);
+            let used = context.map_or(0, trace::ContextLane::used);
+            assert_eq!(used, history.paid(&actor.name), "{}", actor.name);
+            // The time in each status, where both have the same ones.
+            let lane = &timeline.threads[key];
+            let blocked = lane.spans(timeline.end);
+            let blocked = blocked.filter(|(.., status)| matches!(status, Status::Blocked(_)));
+            let blocked: u64 = blocked.map(|(start, end, _)| end - start).sum();
+            let number = history.actor(&actor.name);
+            let seen = history.total(number, 0, history.end, |status| status == Seen::Blocked);
+            assert_eq!(blocked, seen, "{} of {}", actor.name, scenario.name);
+        }
+    }
+}
+
+#[test]
+fn a_trace_that_is_full_counts_what_it_loses() {
+    let (whole, ..) = run("timeout", 30, 1_000_000);
+    let (part, ..) = run("timeout", 30, 300);
+    assert_eq!(part.events, whole.events[..300]);
+    assert_eq!(part.lost[&0].at_the_end, whole.events.len() as u64 - 300);
+    assert!(summary(&part).contains("missing events"));
+}
+
+#[test]
+fn a_timeout_is_in_the_trace() {
+    let (trace, ..) = run("timeout", 30, 1_000_000);
+    let timeline = Timeline::of(&trace);
+    let server = timeline
+        .threads
+        .iter()
+        .find(|lane| lane.name == "server")
+        .unwrap();
+    assert!(server.timeouts > 0, "client 2 has too little budget");
+    let context = |name| {
+        timeline
+            .contexts
+            .iter()
+            .find(|lane| lane.name == name)
+            .unwrap()
+    };
+    assert!(context("client 2").donations() > 0);
+    assert!(!context("client 2").ends.is_empty());
+    assert!(context("client 1").ends.is_empty(), "client 1 has enough");
+}
+
+#[test]
+fn exports_have_all_lanes() {
+    let (trace, ..) = run("timeout", 20, 1_000_000);
+    let csv = export::csv(&trace);
+    assert_eq!(csv.lines().count(), trace.events.len() + 1);
+    assert!(csv.lines().all(|line| line.split(',').count() == 8));
+    let json: serde_json::Value = serde_json::from_str(&export::chrome(&trace)).unwrap();
+    let events = json["traceEvents"].as_array().unwrap();
+    let runs = |event: &&serde_json::Value| event["pid"] == 1 && event["ph"] == "X";
+    assert!(
+        events
+            .iter()
+            .filter(runs)
+            .any(|event| event["name"] == "server")
+    );
+    let svg = export::svg(&trace, 0, trace.end);
+    assert!(svg.contains(">server<") && svg.ends_with("</svg>\n"));
+    // Each packet is field 1 of the trace, with its length.
+    let bytes = export::perfetto(&trace);
+    let mut rest = &bytes[..];
+    let mut packets = 0;
+    while let Some((tag, body)) = rest.split_first() {
+        assert_eq!(*tag, 1 << 3 | 2);
+        let (length, used) = varint(body);
+        rest = &body[used + length..];
+        packets += 1;
+    }
+    assert!(packets > events.len() / 2);
+}
+
+fn varint(bytes: &[u8]) -> (usize, usize) {
+    let end = bytes.iter().position(|byte| byte & 0x80 == 0).unwrap();
+    let number = bytes[..=end].iter().rev();
+    (
+        number.fold(0, |sum, byte| sum << 7 | usize::from(byte & 0x7f)),
+        end + 1,
+    )
+}

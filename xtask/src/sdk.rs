@@ -6,10 +6,13 @@ mod archive;
 mod kernels;
 mod manifests;
 
+use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
@@ -18,8 +21,9 @@ use crate::build::{self, Recipe};
 use crate::cli::{Hardening, SdkArguments};
 use crate::crates::{self, Crate};
 use crate::platform::Platform;
+use crate::setup::{self, BuildTools};
 use crate::workspace::Workspace;
-use crate::{Outcome, Result, setup};
+use crate::{Outcome, Result};
 use archive::Files;
 use kernels::Prebuilt;
 
@@ -146,18 +150,42 @@ fn write(path: &Path, name: &str, files: &Files) -> Result<()> {
     Ok(())
 }
 
-/// The kernels, and the stubs for `platforms`.
+/// The kernels, and the stubs for `platforms`. Those for different targets are built at the same time.
 fn prebuilt(workspace: &Workspace, platforms: &[Platform], kernels: &[Prebuilt]) -> Result<Files> {
-    let tools = setup::build_tools()?;
+    let tools = &setup::build_tools()?;
+    let targets: BTreeSet<_> = platforms.iter().map(|platform| &*platform.target).collect();
+    thread::scope(|scope| {
+        let builders = targets.into_iter().map(|target| {
+            let is_for_it = move |one: &&Platform| one.target == target;
+            let platforms = platforms.iter().filter(is_for_it);
+            scope.spawn(move || in_turn(workspace, tools, platforms, kernels))
+        });
+        let builders: Vec<_> = builders.collect();
+        let mut files = Files::new();
+        for builder in builders {
+            let built = builder.join().unwrap_or_else(|panic| resume_unwind(panic));
+            files.extend(built?);
+        }
+        Ok(files)
+    })
+}
+
+/// The kernels, and the stubs for `platforms`, one after the other.
+fn in_turn<'a>(
+    workspace: &Workspace,
+    tools: &BuildTools,
+    platforms: impl Iterator<Item = &'a Platform>,
+    kernels: &[Prebuilt],
+) -> Result<Files> {
     let hardening = Hardening::default();
     let mut files = Files::new();
     for platform in platforms {
         for kernel in kernels.iter().filter(|one| one.platform == platform.name) {
             let recipe = kernel.recipe(&hardening);
-            let bytes = build::prebuilt(workspace, &tools, platform, &recipe)?;
+            let bytes = build::prebuilt(workspace, tools, platform, &recipe)?;
             files.insert(kernel.file(), bytes);
         }
-        if let Some(bytes) = build::prebuilt_stub(workspace, &tools, platform)? {
+        if let Some(bytes) = build::prebuilt_stub(workspace, tools, platform)? {
             files.insert(stub_file(platform), bytes);
         }
     }

@@ -381,7 +381,7 @@ pub enum TimeoutAction {
     Stop,
     /// It starts again, with fresh memory; its caller gets an error.
     Restart,
-    /// It gets so much more, once for each job or call.
+    /// It gets so much more in each of its periods.
     Extend(At<Duration>),
     /// It completes its job or request in emergency time, which is set aside for it.
     Emergency(Startup),

@@ -389,9 +389,9 @@ pub enum TimeoutAction {
     Stop,
     /// It starts again; its caller gets an error.
     Restart,
-    /// It gets so much more, once for each job or call.
+    /// It gets so much more in each of its periods.
     Extend(Duration),
-    /// It completes in emergency time.
+    /// It completes its job or request in emergency time.
     Emergency(Context),
     /// A component handles it.
     Handler(Handler),
@@ -409,16 +409,16 @@ impl System {
         format!("{}.{}", self[endpoint.server].name, endpoint.name)
     }
 
-    /// The contexts of a core, with the names of what runs on them: components, their emergency time, and the
-    /// supervisor. Startup time is not among them, as it is used only once.
+    /// The contexts of a core, with the names of what runs on them: components, their extensions and emergency time,
+    /// and the supervisor. Startup time is not among them, as it is used only once.
     pub fn contexts(&self, core: u32) -> Vec<(String, DomainId, Context)> {
         let mut contexts = Vec::new();
         for one in self.components.iter().filter(|one| one.core == core) {
             if let Time::Context(context) = one.time {
                 contexts.push((one.name.clone(), one.domain, context));
             }
-            if let TimeoutAction::Emergency(context) = one.on_timeout {
-                contexts.push((format!("{} (emergency)", one.name), one.domain, context));
+            if let Some((what, context)) = one.emergency() {
+                contexts.push((format!("{} ({what})", one.name), one.domain, context));
             }
         }
         if let Some(supervisor) = self.supervisor.filter(|one| one.core == core) {
@@ -442,6 +442,20 @@ impl System {
     }
 }
 
+impl Component {
+    /// The context on which it continues when its time is used up, if one is set aside for this, and what it is called.
+    /// An extension is as long as the description says in each period of the component.
+    pub fn emergency(&self) -> Option<(&'static str, Context)> {
+        match (self.on_timeout, self.time) {
+            (TimeoutAction::Emergency(context), _) => Some((EMERGENCY, context)),
+            (TimeoutAction::Extend(budget), Time::Context(own)) => {
+                Some((EXTENSION, Context { budget, ..own }))
+            }
+            _ => None,
+        }
+    }
+}
+
 impl Context {
     /// Its share of a core in billionths, rounded down.
     pub fn share(&self) -> u64 {
@@ -450,6 +464,11 @@ impl Context {
         u64::try_from(share).unwrap_or(u64::MAX)
     }
 }
+
+/// What the time is called in which a component completes its job or request.
+pub(crate) const EMERGENCY: &str = "emergency";
+/// What the time is called that is added to a budget.
+pub(crate) const EXTENSION: &str = "extension";
 
 /// A whole core in billionths.
 pub const WHOLE: u64 = 1_000_000_000;

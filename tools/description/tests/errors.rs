@@ -7,6 +7,8 @@ mod common;
 mod form;
 #[path = "errors/meaning.rs"]
 mod meaning;
+#[path = "errors/overruns.rs"]
+mod overruns;
 
 use system_description::{Kind, Source, check};
 
@@ -43,7 +45,7 @@ type Case = (&'static str, &'static [(Kind, &'static str)]);
 
 fn cases() -> impl Iterator<Item = &'static Case> {
     let cases = form::CASES.iter().chain(meaning::CASES);
-    cases.chain(analysis::CASES)
+    cases.chain(analysis::CASES).chain(overruns::CASES)
 }
 
 #[test]

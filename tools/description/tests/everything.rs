@@ -131,13 +131,13 @@ fn time_is_that_of_the_kernel() {
     assert_eq!((job.period, job.deadline), (Some(ms(10)), Some(ms(8))));
     assert_eq!(system.domains, ["control", "comfort"]);
     assert_eq!(display.domain.0, 1);
-    // 2 of 10, twice 1 of 40 and its emergency time, the guest's 1 of 40, and the supervisor.
+    // 2 of 10 and the extension, twice 1 of 40 and its emergency time, the guest's 1 of 40, and the supervisor.
     let shares: Vec<_> = system
         .contexts(0)
         .iter()
         .map(|(_, _, context)| context.share())
         .collect();
-    assert_eq!(shares.iter().sum::<u64>(), 287_000_000);
+    assert_eq!(shares.iter().sum::<u64>(), 337_000_000);
     let supervisor = system.supervisor.unwrap();
     assert_eq!(
         (supervisor.time.budget, supervisor.priority),

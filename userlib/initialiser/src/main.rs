@@ -8,6 +8,7 @@
 
 mod authority;
 mod devices;
+mod emergency;
 mod member;
 mod objects;
 mod supervisor;

@@ -1,9 +1,9 @@
 //! A component: its process, and what it gets.
 
 use crate::devices;
-use crate::objects::{Objects, badge, parameters};
+use crate::objects::{Objects, Role, badge, parameters};
 use system_table::{Component, Gift, Gifts, MOST_INTERRUPTS, OnFault, OnTimeout, TimeSource};
-use userlib::cap::{Attributes, IrqHandler, Line};
+use userlib::cap::{Attributes, IrqHandler, Line, Tcb};
 use userlib::loader::Program;
 use userlib::process::{Complete, Inspection, MOST_WRITABLE_PAGES, ProcessSize};
 use userlib::server::Passive;
@@ -105,6 +105,9 @@ impl Member {
         tcb.set_mc_criticality(authority, component.max_controlled_criticality)?;
         tcb.set_criticality(authority, component.criticality)?;
         own.context.unbind()?;
+        if let Some(emergency) = own.emergency {
+            emergency.context.unbind()?;
+        }
         match component.time_source {
             TimeSource::Callers => {
                 Passive::bind(tcb, own.context, own.notification)?.lend_time()?;
@@ -127,7 +130,7 @@ impl Member {
         index: usize,
         component: &Component,
     ) -> Result {
-        let supervisor = (objects.faults, badge(index));
+        let supervisor = (objects.faults, badge(Role::Own, index));
         let other = |endpoint: u16, badge: u64| {
             let endpoint = objects.endpoints[usize::from(endpoint)];
             (endpoint, badge as usize)
@@ -141,12 +144,17 @@ impl Member {
         environment.allocator.delete(handler)?;
         let (endpoint, own) = match component.on_timeout {
             OnTimeout::Wait => return Ok(()),
-            OnTimeout::Supervisor { .. } => supervisor,
+            OnTimeout::Supervisor { .. } | OnTimeout::Emergency { .. } => supervisor,
             OnTimeout::Handler { endpoint, badge } => other(endpoint, badge),
         };
         let handler = environment.allocator.mint(endpoint, Rights::ALL, own)?;
         self.process.tcb.set_timeout_endpoint(handler)?;
         environment.allocator.delete(handler)
+    }
+
+    /// Its thread.
+    pub fn thread(&self) -> Tcb {
+        self.process.tcb
     }
 
     /// Starts it.

@@ -1,5 +1,6 @@
 //! The objects that connect components, and those that outlive a restart.
 
+use crate::emergency::Emergency;
 use crate::{During, Problem};
 use system_table::{
     Gift, MOST_COMPONENTS, MOST_ENDPOINTS, MOST_REGIONS, MOST_SHARED_PAGES, Table, Time,
@@ -12,8 +13,7 @@ use userlib::{BootInfo, CPtr, Capability, Environment, Microseconds, Rights, boo
 
 /// All of them, by their indices in the table.
 pub struct Objects {
-    /// The endpoint that receives the faults that the supervisor handles, with the index of the component plus
-    /// one as badge.
+    /// The endpoint that receives the faults that the supervisor handles, with the [`badge`] of the component.
     pub faults: Endpoint,
     /// The reply object for faults.
     pub fault_reply: Reply,
@@ -39,6 +39,8 @@ pub struct Own {
     pub notification: Notification,
     /// If it watches others, the time that timeouts have reported, in a word for each component.
     pub times: Option<SharedPage>,
+    /// What lets it continue when its time is used up.
+    pub emergency: Option<Emergency>,
 }
 
 impl Objects {
@@ -58,6 +60,7 @@ impl Objects {
                 context: SchedContext::at(CPtr::NULL),
                 notification: Notification::at(CPtr::NULL),
                 times: None,
+                emergency: None,
             }; MOST_COMPONENTS],
             frames: [Frame::at(CPtr::NULL); MOST_SHARED_PAGES],
             regions: [0; MOST_REGIONS + 1],
@@ -79,11 +82,14 @@ impl Objects {
         for (index, (component, gifts)) in table.components().enumerate() {
             let watches = gifts.iter().any(|gift| matches!(gift, Gift::Watch { .. }));
             let times = watches.then(|| environment.create_shared_page());
+            let (badge, core) = (badge(Role::Own, index), component.core);
+            let emergency = Emergency::create(boot, environment, objects.faults, index, &component);
             let own = Own {
-                context: context(boot, environment, component.time, component.core, index)
+                context: context(boot, environment, component.time, core, badge)
                     .during(component.name)?,
                 notification: environment.allocator.create().during(component.name)?,
                 times: times.transpose().during(component.name)?,
+                emergency: emergency.during(component.name)?,
             };
             objects.own[index] = own;
         }
@@ -142,14 +148,14 @@ fn endpoint(
 }
 
 /// Creates a context on a core. The badge names the component in timeouts.
-fn context(
+pub fn context(
     boot: &BootInfo,
     environment: &mut Environment,
     time: Time,
     core: u32,
-    index: usize,
+    badge: usize,
 ) -> userlib::Result<SchedContext> {
-    let parameters = parameters(time).with_badge(badge(index));
+    let parameters = parameters(time).with_badge(badge);
     let context = environment.allocator.create_sized(parameters.size_bits())?;
     control(boot, core)?.configure(context, &parameters)?;
     Ok(context)
@@ -161,9 +167,28 @@ pub fn control(boot: &BootInfo, core: u32) -> userlib::Result<userlib::cap::Sche
     control.ok_or(userlib::Error::OutOfResources)
 }
 
-/// The badge by which the supervisor knows a component.
-pub const fn badge(index: usize) -> usize {
-    index + 1
+/// What of a component a badge stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Itself, and its context.
+    Own,
+    /// The context that is set aside for it.
+    Emergency,
+    /// The thread that waits for its own time.
+    Alarm,
+}
+
+/// The badge by which the supervisor knows a component, one of its contexts, or its alarm.
+pub const fn badge(role: Role, index: usize) -> usize {
+    1 + index + role as usize * MOST_COMPONENTS
+}
+
+/// What a badge stands for, and the component.
+pub fn bearer(badge: usize) -> Option<(Role, usize)> {
+    let place = badge.checked_sub(1)?;
+    let roles = [Role::Own, Role::Emergency, Role::Alarm];
+    let role = *roles.get(place / MOST_COMPONENTS)?;
+    Some((role, place % MOST_COMPONENTS))
 }
 
 /// The kernel's parameters of a context.

@@ -2,8 +2,9 @@
 
 mod servers;
 
+use crate::emergency::End;
 use crate::member::Member;
-use crate::objects::{Objects, badge};
+use crate::objects::{Objects, Role, bearer};
 use core::fmt::Display;
 use core::sync::atomic::Ordering::Relaxed;
 use system_table::{Action, Component, MOST_COMPONENTS, OnFault, OnTimeout, Table, TimeSource};
@@ -18,6 +19,8 @@ pub struct Supervisor {
     restarts: [Restarts; MOST_COMPONENTS],
     /// The components that do not start again.
     stopped: [bool; MOST_COMPONENTS],
+    /// The components that have no emergency time any more, and their own not yet.
+    returning: [bool; MOST_COMPONENTS],
     clock: Clock,
 }
 
@@ -56,6 +59,7 @@ impl Supervisor {
             members,
             restarts: [Restarts::default(); MOST_COMPONENTS],
             stopped: [false; MOST_COMPONENTS],
+            returning: [false; MOST_COMPONENTS],
             clock,
         }
     }
@@ -64,10 +68,17 @@ impl Supervisor {
     pub fn run(mut self, environment: &mut Environment) -> usize {
         loop {
             let received = self.objects.faults.recv(self.objects.fault_reply);
-            let index = received.badge.wrapping_sub(badge(0));
+            let Some((role, index)) = bearer(received.badge) else {
+                continue;
+            };
             let Some((message, component)) = received.message.zip(self.component(index)) else {
                 continue;
             };
+            if role == Role::Alarm {
+                // It fails only if the component has been stopped.
+                let _ = self.end_emergency(index);
+                continue;
+            }
             let fault = Fault::from_message(&message);
             if let Fault::Timeout {
                 badge, consumed, ..
@@ -128,38 +139,93 @@ impl Supervisor {
         component: &Component,
         context: usize,
     ) {
-        let is_own = context == badge(index);
         let is_passive = component.time_source == TimeSource::Callers;
-        let OnTimeout::Supervisor { action } = component.on_timeout else {
-            return;
-        };
-        if is_own && is_passive {
+        let spent = bearer(context);
+        if spent == Some((Role::Own, index)) && is_passive {
             // Not a caller's time, but that which is lent to it until it first waits: it continues with the next
             // replenishment.
             return self.go_on();
         }
-        let caller = context
-            .checked_sub(badge(0))
-            .and_then(|index| self.table.component(index));
-        match caller.filter(|_| !is_own) {
-            Some((caller, _)) => {
-                let why = Spent(caller.name);
+        let owner = spent.filter(|(_, owner)| *owner != index);
+        let owner = owner.and_then(|(_, owner)| self.table.component(owner));
+        let why = match owner {
+            Some((caller, _)) => Spent::Of(caller.name),
+            None if spent == Some((Role::Emergency, index)) => Spent::Emergency,
+            None => Spent::Own,
+        };
+        match component.on_timeout {
+            OnTimeout::Supervisor { action } => {
                 self.act(environment, index, component, action, &why);
             }
-            None => self.act(
-                environment,
-                index,
-                component,
-                action,
-                &"has used up its time",
-            ),
+            OnTimeout::Emergency { time } => {
+                let name = component.name;
+                let goes_on = match spent {
+                    Some((Role::Emergency, owner)) if owner == index => {
+                        println!("supervisor: `{name}` {why}");
+                        if is_passive {
+                            self.go_on();
+                            return;
+                        }
+                        self.end_emergency(index)
+                    }
+                    _ => {
+                        let more = Microseconds(time.budget);
+                        println!("supervisor: `{name}` {why}; it gets {more} more");
+                        self.begin_emergency(index, component, spent)
+                    }
+                };
+                if goes_on.is_err() {
+                    self.act(environment, index, component, Action::Stop, &why);
+                }
+            }
+            OnTimeout::Wait | OnTimeout::Handler { .. } => {}
         }
+    }
+
+    /// Lets a component continue in emergency time that has used up other time.
+    fn begin_emergency(
+        &mut self,
+        index: usize,
+        component: &Component,
+        spent: Option<(Role, usize)>,
+    ) -> userlib::Result {
+        self.returning[index] = false;
+        let missing = Err(userlib::Error::IllegalOperation);
+        let own = &self.objects.own[index];
+        let (Some(member), Some(emergency)) = (&self.members[index], own.emergency) else {
+            return missing;
+        };
+        let spent = match spent {
+            Some((Role::Own, owner)) => self.objects.own[owner].context,
+            Some((Role::Emergency, owner)) => match self.objects.own[owner].emergency {
+                Some(other) => other.context,
+                None => return missing,
+            },
+            _ => return missing,
+        };
+        let thread = (member.thread(), self.objects.fault_reply);
+        emergency.begin(own, component.time_source, thread, spent)
+    }
+
+    /// Lets a component continue on its own time again.
+    fn end_emergency(&mut self, index: usize) -> userlib::Result {
+        let own = &self.objects.own[index];
+        let (Some(member), Some(emergency)) = (&self.members[index], own.emergency) else {
+            return Err(userlib::Error::IllegalOperation);
+        };
+        let thread = (member.thread(), self.objects.fault_reply);
+        let end = emergency.end(own, thread, self.returning[index])?;
+        self.returning[index] = end == End::Later;
+        Ok(())
     }
 
     /// Adds time that the kernel has reported, and does not report again, for each watcher.
     fn account(&self, context: usize, consumed: Microseconds) {
+        let Some((_, index)) = bearer(context) else {
+            return;
+        };
         for times in self.objects.own.iter().filter_map(|own| own.times) {
-            if let Some(word) = times.words.get(context.wrapping_sub(badge(0))) {
+            if let Some(word) = times.words.get(index) {
                 word.fetch_add(consumed.0 as usize, Relaxed);
             }
         }
@@ -244,11 +310,22 @@ impl Supervisor {
     }
 }
 
-/// A component has used up the time of a caller.
-struct Spent<'a>(&'a str);
+/// The time that a component has used up.
+enum Spent<'a> {
+    /// Its own.
+    Own,
+    /// That of a caller.
+    Of(&'a str),
+    /// That which was set aside for it.
+    Emergency,
+}
 
 impl Display for Spent<'_> {
     fn fmt(&self, out: &mut core::fmt::Formatter) -> core::fmt::Result {
-        write!(out, "has used up the time of `{}`", self.0)
+        match self {
+            Self::Own => out.write_str("has used up its time"),
+            Self::Of(caller) => write!(out, "has used up the time of `{caller}`"),
+            Self::Emergency => out.write_str("has used up the time set aside for it"),
+        }
     }
 }

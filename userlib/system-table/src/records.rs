@@ -111,6 +111,11 @@ choice! {
             /// The badge that names the component.
             badge: u64,
         } = 2,
+        /// The supervisor lets the component continue on another context.
+        Emergency {
+            /// That context.
+            time: Time,
+        } = 3,
     }
 }
 

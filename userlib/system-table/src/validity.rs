@@ -89,8 +89,10 @@ fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage>
     if let OnFault::Handler { endpoint: id, .. } = component.on_fault {
         endpoint(id)?;
     }
-    if let OnTimeout::Handler { endpoint: id, .. } = component.on_timeout {
-        endpoint(id)?;
+    match component.on_timeout {
+        OnTimeout::Handler { endpoint: id, .. } => endpoint(id)?,
+        OnTimeout::Emergency { time: context } => time(context)?,
+        OnTimeout::Wait | OnTimeout::Supervisor { .. } => {}
     }
     let other = |component: u16| {
         ensure(

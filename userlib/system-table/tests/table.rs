@@ -171,6 +171,13 @@ fn mistakes_have_words() {
     };
     let words = "no context can have such a budget, period or number of replenishments";
     assert_eq!(complaint(&[], timeless, &[]), words);
+    let timeless = Component {
+        on_timeout: OnTimeout::Emergency {
+            time: timeless.time,
+        },
+        ..one
+    };
+    assert_eq!(complaint(&[], timeless, &[]), words);
     let many: Vec<_> = (0..=MOST_COMPONENTS).map(|_| (one, &[][..])).collect();
     let mut bytes = Vec::new();
     write(&mut bytes, &SUPERVISOR, &[], &[], &many);

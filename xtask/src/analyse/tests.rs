@@ -60,6 +60,12 @@ const OVERLOADS: &[(&str, &str, &str, &str)] = &[
     ),
     ("modes", "\"4 ms\"", "\"5.4 ms\"", "display"),
     ("order", "\"5 ms\"", "\"9.9 ms\"", "patient"),
+    (
+        "overruns",
+        "extend = \"1 ms\"",
+        "extend = \"10.5 ms\"",
+        "worker",
+    ),
     ("pieces", "\"100 us\"", "\"2300 us\"", "sampler"),
     ("restarts", "\"15 ms\"", "\"38 ms\"", "client"),
     ("tolls", "\"5 ms\"", "\"12 ms\"", "saver"),

@@ -88,11 +88,6 @@ fn refuse(system: &System) -> Result<()> {
         if let Some(call) = one.calls.iter().find(|call| call.grant) {
             bail!("`{name}` may send capabilities to `{}`; {own}", call.name);
         }
-        match one.on_timeout {
-            TimeoutAction::Extend(_) => bail!("the time of `{name}` is extended; {own}"),
-            TimeoutAction::Emergency(_) => bail!("`{name}` has emergency time; {own}"),
-            _ => {}
-        }
         if gifts(system, one).iter().map(Gift::records).sum::<usize>() > MOST_RECORDS {
             bail!("`{name}` gets more than {MOST_RECORDS} things, which its startup page holds");
         }
@@ -165,7 +160,7 @@ fn endpoint(one: &system_description::system::Endpoint) -> Endpoint {
 }
 
 fn component(one: &Component) -> system_table::Component<'_> {
-    let (time, time_source) = time_of(one.time);
+    let (own, time_source) = time_of(one.time);
     let restarts = one.restarts.map(|(most, within)| (most, us(within)));
     let (most_restarts, restarts_within) = restarts.unwrap_or(RESTARTS);
     system_table::Component {
@@ -173,7 +168,7 @@ fn component(one: &Component) -> system_table::Component<'_> {
         program: one.program.as_deref().unwrap_or_default(),
         stack_pages: u16::try_from(pages(one.stack)).unwrap_or(u16::MAX),
         heap_pages: u16::try_from(pages(one.heap)).unwrap_or(u16::MAX),
-        time,
+        time: own,
         time_source,
         priority: one.priority.unwrap_or_default(),
         max_controlled_priority: one.max_controlled_priority,
@@ -206,9 +201,13 @@ fn component(one: &Component) -> system_table::Component<'_> {
                 endpoint: handler.endpoint.0 as u16,
                 badge: handler.badge,
             },
-            // The last two were refused.
             TimeoutAction::Wait | TimeoutAction::Extend(_) | TimeoutAction::Emergency(_) => {
-                OnTimeout::Wait
+                match one.emergency() {
+                    Some((_, context)) => OnTimeout::Emergency {
+                        time: time(context),
+                    },
+                    None => OnTimeout::Wait,
+                }
             }
         },
         most_restarts,
@@ -419,6 +418,28 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn further_time_is_a_context() {
+        let text = SYSTEM
+            .replace(
+                "on-timeout = \"restart\"",
+                "on-timeout = { emergency = { budget = \"1 ms\", period = \"9 ms\" } }",
+            )
+            .replace("limit = true", "limit = false");
+        let client = "[component.late]\nprogram = \"late\"\nbudget = \"2 ms\"\nperiod = \"8 ms\"\npriority = 1\n\
+                      on-timeout = { extend = \"3 ms\" }\n";
+        let bytes = of(&described(&format!("{client}{text}"))).unwrap();
+        let table = Table::parse(&bytes).unwrap();
+        let times: Vec<_> = table
+            .components()
+            .filter_map(|(one, _)| match one.on_timeout {
+                OnTimeout::Emergency { time } => Some((one.name, time.budget, time.period)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(times, [("late", 3_000, 8_000), ("server", 1_000, 9_000)]);
+    }
+
+    #[test]
     fn devices_are_in_one_place() {
         let mut system = described(SYSTEM);
         system.components[1].devices[0].resources.ports = vec![[1, 2]];
@@ -434,10 +455,6 @@ pub(super) mod tests {
             (
                 "heap = \"3 MiB\"",
                 "component `client`: its heap is larger than 2 MiB",
-            ),
-            (
-                "on-timeout = { extend = \"1 ms\" }",
-                "the time of `client` is extended; the generic initialiser cannot do this yet; write a root task, and name it as `root`",
             ),
             (
                 "arguments.server = 1",

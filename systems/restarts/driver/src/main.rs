@@ -1,5 +1,6 @@
 //! Drives the serial port, for a client. It panics twice while the client waits for it: between an interrupt and its
-//! acknowledgement, and when it has allowed one that it has not yet received.
+//! acknowledgement, and when it has allowed one that it has not yet received. After that one comes while it waits for
+//! requests.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
@@ -24,6 +25,11 @@ fn main(given: Given) {
         given.serial_interrupt.wait();
         serial.set_interrupt(false);
         given.serial_interrupt.acknowledge();
+    }
+    if start == 3 {
+        // It is received with the requests, and not acknowledged before the next one is wanted.
+        serial.set_interrupt(true);
+        serial.set_interrupt(false);
     }
     let mut line = given.lines.receive();
     if start < 3 {

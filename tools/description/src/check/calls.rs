@@ -239,7 +239,27 @@ fn threshold(draft: &Draft, id: EndpointId, report: &mut Report) {
             .filter(|(to, _)| *to == id)
             .collect::<Vec<_>>()
         {
-            for (donor, _) in donors(draft, caller, &span) {
+            let donors = donors(draft, caller, &span);
+            let mut users: Vec<_> = donors.iter().map(|(donor, _)| *donor).collect();
+            // A passive one may call when it has no caller's time any more.
+            if draft.system[caller].time.is_passive() {
+                users.push(caller);
+            }
+            for user in users {
+                let user = &draft.system[user];
+                let Some((what, context)) = user.emergency() else {
+                    continue;
+                };
+                if context.budget < needs {
+                    let message = format!(
+                        "`{}` cannot call `{name}` in its {what} time: that is {}, and the threshold needs {needs}",
+                        user.name, context.budget
+                    );
+                    let help = "lengthen it, or lower the threshold".to_string();
+                    bad(&span, message, help);
+                }
+            }
+            for (donor, _) in donors {
                 let budget = draft.system[donor].time.budget().unwrap_or_default();
                 if budget < needs {
                     let donor = &draft.system[donor].name;

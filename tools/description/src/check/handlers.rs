@@ -4,7 +4,8 @@ use super::components::number;
 use super::{Draft, links, time};
 use crate::file::{self, At};
 use crate::report::{Diagnostic, Kind, Report, Span};
-use crate::system::{Component, ComponentId, FaultAction, Handler, TimeoutAction};
+use crate::system::{Component, ComponentId, Context, FaultAction, Handler, Time, TimeoutAction};
+use crate::units::Duration;
 
 /// The handlers of a component that are other components.
 pub(super) fn of(one: &Component) -> impl Iterator<Item = Handler> {
@@ -93,8 +94,10 @@ fn on_timeout(
     if !matches!(action.value, Written::Wait | Written::Handler(_)) {
         supervised(draft, &action.span, report);
     }
-    if let (Written::Stop | Written::Restart | Written::Emergency(_), Some(supervisor)) =
-        (&action.value, draft.system.supervisor)
+    if let (
+        Written::Stop | Written::Restart | Written::Extend(_) | Written::Emergency(_),
+        Some(supervisor),
+    ) = (&action.value, draft.system.supervisor)
     {
         let one = &draft.system[id];
         let found = too_low(
@@ -111,11 +114,8 @@ fn on_timeout(
         Written::Report => TimeoutAction::Report,
         Written::Stop => TimeoutAction::Stop,
         Written::Restart => TimeoutAction::Restart,
-        Written::Extend(more) => {
-            time::duration(more, "extension", report);
-            TimeoutAction::Extend(**more)
-        }
-        Written::Emergency(context) => TimeoutAction::Emergency(time::small(context, report)),
+        Written::Extend(more) => extension(draft, id, more, report),
+        Written::Emergency(written) => emergency(draft, id, written, report),
         Written::Handler(to) => {
             let Some(handler) = handler(draft, id, to, true, report) else {
                 return TimeoutAction::Wait;
@@ -132,6 +132,64 @@ fn on_timeout(
             TimeoutAction::Handler(handler)
         }
     }
+}
+
+/// Time that is added to the budget in each period.
+fn extension(
+    draft: &Draft,
+    id: ComponentId,
+    more: &At<Duration>,
+    report: &mut Report,
+) -> TimeoutAction {
+    let one = &draft.system[id];
+    let name = &one.name;
+    let (kind, message, help) = match one.time {
+        Time::Passive(_) => (
+            Kind::Conflict,
+            format!("`{name}` is passive and has no budget that could be extended"),
+            "write `{ emergency = { budget = \"...\", period = \"...\" } }`",
+        ),
+        Time::Slice(_) => return never_used_up(name, &more.span, report),
+        Time::Context(own) => {
+            let good = time::duration(more, "extension", report);
+            if !good || own.budget.saturating_add(**more) <= own.period {
+                return TimeoutAction::Extend(**more);
+            }
+            let message = format!(
+                "the budget {} of `{name}` and the extension {} are above the period {}",
+                own.budget, **more, own.period
+            );
+            let help = "reduce one of them, or lengthen the period";
+            (Kind::BudgetOverPeriod, message, help)
+        }
+    };
+    report.add(Diagnostic::error(kind, &more.span, message).help(help));
+    TimeoutAction::Wait
+}
+
+/// Time that is set aside.
+fn emergency(
+    draft: &Draft,
+    id: ComponentId,
+    written: &file::Startup,
+    report: &mut Report,
+) -> TimeoutAction {
+    let one = &draft.system[id];
+    if let Time::Slice(_) = one.time {
+        return never_used_up(&one.name, &written.budget.span, report);
+    }
+    TimeoutAction::Emergency(Context {
+        extra_refills: time::REFILLS,
+        ..time::small(written, report)
+    })
+}
+
+/// A slice comes again and again.
+fn never_used_up(name: &str, span: &Span, report: &mut Report) -> TimeoutAction {
+    let message = format!("`{name}` has slices, and its time is never used up");
+    let help = "remove `on-timeout`, or give it `budget` and `period`";
+    report.add(Diagnostic::error(Kind::Conflict, span, message).help(help));
+    TimeoutAction::Wait
 }
 
 /// Actions of the supervisor, which only the generic root task has.

@@ -2,7 +2,7 @@
 
 use super::Draft;
 use crate::report::{Diagnostic, Kind, Report, Span};
-use crate::system::{Context, DomainId, Time, WHOLE};
+use crate::system::{Context, DomainId, EMERGENCY, EXTENSION, Time, WHOLE};
 
 /// The most contexts that a message lists.
 const LISTED: usize = 6;
@@ -108,7 +108,7 @@ fn culprit(draft: &Draft, contexts: &[(&str, Context)], limit: u64) -> Span {
         used > limit
     });
     // The last is the supervisor if it is no component's.
-    let name = over.map_or("", |(name, _)| name.trim_end_matches(" (emergency)"));
+    let name = over.map_or("", |(name, _)| component(name));
     let place = draft
         .system
         .components
@@ -133,6 +133,13 @@ fn culprit(draft: &Draft, contexts: &[(&str, Context)], limit: u64) -> Span {
             .or_else(|| draft.sources.last().map(|last| last.1.clone()))
             .unwrap_or_default(),
     }
+}
+
+/// The name of the component to which a context belongs.
+fn component(context: &str) -> &str {
+    let added = |what| context.strip_suffix(&format!(" ({what})"));
+    let name = added(EMERGENCY).or_else(|| added(EXTENSION));
+    name.unwrap_or(context)
 }
 
 /// A share for people, rounded up to tenths, so that too much never looks like enough.

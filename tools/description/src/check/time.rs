@@ -14,7 +14,7 @@ const LONGEST: Duration = Duration::from_millis(365 * 86_400 * 1_000);
 /// The most extra refills that the kernel takes on 32-bit platforms, so that a description fits all.
 const MOST_REFILLS: i64 = 32_765;
 /// The extra refills of a component that does not say anything else: enough for a job that waits for others.
-const REFILLS: u32 = 8;
+pub(super) const REFILLS: u32 = 8;
 /// Turns of a schedule; the kernel has 100 entries, of which the last is an end marker.
 const MOST_TURNS: usize = 99;
 /// Domains of a kernel.

@@ -76,13 +76,15 @@ impl<A: Arch> Local<'_, A> {
     #[inline(always)]
     pub fn handle_interrupt(&mut self, interrupt: Interrupt) {
         let is_local = |kernel: &mut Kernel<A>| kernel.is_interrupt_local(interrupt);
-        // Remote modifications take effect first, and leave no fast path.
-        let mut may_be_fast = true;
-        while !self.make_exclusive_unless(is_local) {
+        if !self.make_exclusive_unless(is_local) {
+            // After remote modifications, the interrupt still has to be handled.
             self.apply_remote_changes();
-            may_be_fast = false;
+            while !self.make_exclusive_unless(is_local) {
+                self.apply_remote_changes();
+            }
+            return self.handle_interrupt_slowly(interrupt);
         }
-        self.handle_interrupt_locked(interrupt, may_be_fast);
+        self.handle_interrupt_locked(interrupt);
     }
 }
 
@@ -159,13 +161,17 @@ impl<A: Arch> Kernel<A> {
         self.leave();
     }
 
-    fn handle_interrupt_locked(&mut self, interrupt: Interrupt, may_be_fast: bool) {
+    fn handle_interrupt_locked(&mut self, interrupt: Interrupt) {
         if let Interrupt::Line(irq) = interrupt
-            && may_be_fast
             && let Some(_) = self.try_fast_path(|kernel| kernel.fast_interrupt(irq))
         {
             return;
         }
+        self.handle_interrupt_slowly(interrupt);
+    }
+
+    #[inline(always)]
+    fn handle_interrupt_slowly(&mut self, interrupt: Interrupt) {
         self.measure_entry(Entry::Interrupt(interrupt));
         self.update_time();
         self.trace_interrupt(interrupt);

@@ -1,5 +1,6 @@
 //! The record of a run: the status of every thread over time.
 
+use trace::record;
 use userlib::cap::SchedParameters;
 
 /// The status of a thread.
@@ -109,18 +110,6 @@ impl History {
 impl Actor {
     /// Records its status from a time on.
     pub(crate) fn set(&mut self, now: u64, status: Status) {
-        match self.changes.last_mut() {
-            Some((_, last)) if *last == status => {}
-            // A status without duration is not recorded.
-            Some((time, last)) if *time == now => {
-                *last = status;
-                if let [.., (_, before), (_, last)] = &*self.changes
-                    && before == last
-                {
-                    self.changes.pop();
-                }
-            }
-            _ => self.changes.push((now, status)),
-        }
+        record(&mut self.changes, now, status);
     }
 }

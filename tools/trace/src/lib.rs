@@ -15,5 +15,5 @@ pub use file::{Answer, File, Unreadable};
 pub use rules::{Complaint, check};
 pub use state::{Activity, Context, ContextKey, Core, State, Status, Thread, ThreadKey};
 pub use summary::summary;
-pub use timeline::{ContextLane, Span, ThreadLane, Timeline};
+pub use timeline::{ContextLane, Span, ThreadLane, Timeline, record};
 pub use trace::{Lost, Numbered, Trace};

@@ -116,12 +116,7 @@ impl Check<'_> {
 
     /// Time passes until `event`: the current context of its core uses it.
     fn pass(&mut self, event: &Event) {
-        let core = self
-            .state
-            .cores
-            .get(&event.core)
-            .copied()
-            .unwrap_or_default();
+        let core = self.state.core(event.core);
         let since = self.passed.insert(event.core, event.time);
         if let (Some(context), Some(since)) = (core.context, since) {
             let account = self.account(context);
@@ -207,12 +202,7 @@ impl Check<'_> {
     /// The end of a kernel entry: the thread that runs is the one that the events say; it has a context, and may use
     /// it.
     fn exit(&mut self, event: &Event) {
-        let core = self
-            .state
-            .cores
-            .get(&event.core)
-            .copied()
-            .unwrap_or_default();
+        let core = self.state.core(event.core);
         let thread = self.state.thread(event.subject);
         let context = self.state.context(ObjectId::in_detail(event.a));
         let (time, number) = (event.time, event.core);

@@ -170,7 +170,7 @@ impl State {
     }
 
     fn apply_to_core(&mut self, kind: Kind, event: &Event) {
-        let mut core = self.cores.get(&event.core).copied().unwrap_or_default();
+        let mut core = self.core(event.core);
         match kind {
             Kind::Run => {
                 if let Some(before) = core.thread {
@@ -269,6 +269,11 @@ impl State {
             }
             _ => {}
         }
+    }
+
+    /// What is known of a core.
+    pub fn core(&self, number: u8) -> Core {
+        self.cores.get(&number).copied().unwrap_or_default()
     }
 
     /// The status of a thread at a time, if no event comes before it.

@@ -179,21 +179,26 @@ impl Timeline {
     }
 }
 
+/// Records a status from a time on, after earlier ones. A status without duration is not recorded.
+pub fn record<S: Copy + PartialEq>(changes: &mut Vec<(u64, S)>, now: u64, status: S) {
+    match changes.last_mut() {
+        Some((_, last)) if *last == status => {}
+        Some((time, last)) if *time == now => {
+            *last = status;
+            if let [.., (_, before), (_, last)] = &**changes
+                && before == last
+            {
+                changes.pop();
+            }
+        }
+        _ => changes.push((now, status)),
+    }
+}
+
 impl ThreadLane {
     fn set(&mut self, now: u64, status: Status) {
         self.release_until(now);
-        match self.changes.last_mut() {
-            Some((_, last)) if *last == status => {}
-            Some((time, last)) if *time == now => {
-                *last = status;
-                if let [.., (_, before), (_, last)] = &*self.changes
-                    && before == last
-                {
-                    self.changes.pop();
-                }
-            }
-            _ => self.changes.push((now, status)),
-        }
+        record(&mut self.changes, now, status);
     }
 
     /// A replenishment that is due by `now` makes the thread ready at its time.

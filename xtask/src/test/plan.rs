@@ -151,9 +151,10 @@ pub(super) fn runs<'a>(
         });
     }
     // A short run tests breakpoints on the kernel with the log, and saves a kernel.
-    let is_short = scope == Scope::Portable && all && two_cores && arguments.abi.is_empty();
+    let joins_breakpoints =
+        scope == Scope::Portable && all && two_cores && arguments.abi.is_empty();
     if (all && two_cores && !own || log) && platform.has(Cores::TWO) {
-        let run = match is_short {
+        let run = match joins_breakpoints {
             true => with_breakpoints(part(&format!("{BUSY},{BREAKPOINTS}"))?),
             false => part(BUSY)?,
         };
@@ -187,7 +188,7 @@ pub(super) fn runs<'a>(
             ..part(if benchmark { filter } else { BENCHMARK })?
         });
     }
-    if all && !own && !is_short && arguments.abi.is_empty() {
+    if all && !own && !joins_breakpoints && arguments.abi.is_empty() {
         runs.push(with_breakpoints(part(BREAKPOINTS)?));
     }
     if all && platform.qemu.hardened.is_some() && !arguments.hardening.is_wanted() {

@@ -59,6 +59,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
         arguments,
         supervisor: &supervisor,
         times: Times::new(),
+        failures: Mutex::default(),
         progress: progress.as_ref(),
     };
 
@@ -78,6 +79,12 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
     }
     let times = session.times.table();
     ui::say(&times);
+    for part in session.failures.into_inner() {
+        ui::say(&format!("failed: {part}"));
+    }
+    for line in screen.failures() {
+        ui::say(&format!("  {line}"));
+    }
     if let Some(progress) = progress {
         progress.end();
     }
@@ -181,6 +188,8 @@ struct Session<'a> {
     arguments: &'a TestArguments,
     supervisor: &'a Supervisor,
     times: Times,
+    /// The parts with failures.
+    failures: Mutex<Vec<String>>,
     /// The parts that have passed already, if everything is tested.
     progress: Option<&'a Progress>,
 }
@@ -204,6 +213,9 @@ impl Session<'_> {
     }
 
     fn note(&self, name: &str, tally: Tally) {
+        if tally.failed > 0 {
+            self.failures.lock().push(name.to_string());
+        }
         if let Some(progress) = self.progress
             && !self.supervisor.interrupted()
         {
@@ -255,7 +267,10 @@ fn on_targets(
             });
             match next {
                 None => break,
-                Some((_, Err(error))) => total += failure(error),
+                Some((run, Err(error))) => {
+                    session.note(&format!("building {}", run.label()), Tally::FAILURE);
+                    total += failure(error);
+                }
                 // Nothing is booted any more after an interruption.
                 Some((run, Ok(built))) => drop(images.send((run, built))),
             }

@@ -150,12 +150,15 @@ pub(super) fn runs<'a>(
             ..part(CORES)?
         });
     }
-    // A short run tests breakpoints on the kernel with the log, and saves a kernel.
-    let joins_breakpoints =
-        scope == Scope::Portable && all && two_cores && arguments.abi.is_empty();
+    // A short run builds two kernels less: the kernel with the log is also the one with breakpoints and without a
+    // timer for users, and the examples and the fuzzer run on the suite's kernel.
+    let is_thrifty = scope == Scope::Portable && all && two_cores && arguments.abi.is_empty();
     if (all && two_cores && !own || log) && platform.has(Cores::TWO) {
-        let run = match joins_breakpoints {
-            true => with_breakpoints(part(&format!("{BUSY},{BREAKPOINTS}"))?),
+        let run = match is_thrifty {
+            true => with_breakpoints(Run {
+                abi: Vec::new(),
+                ..part(&format!("{BUSY},{BREAKPOINTS},{HIDDEN}"))?
+            }),
             false => part(BUSY)?,
         };
         runs.push(Run {
@@ -188,7 +191,7 @@ pub(super) fn runs<'a>(
             ..part(if benchmark { filter } else { BENCHMARK })?
         });
     }
-    if all && !own && !joins_breakpoints && arguments.abi.is_empty() {
+    if all && !own && !is_thrifty && arguments.abi.is_empty() {
         runs.push(with_breakpoints(part(BREAKPOINTS)?));
     }
     if all && platform.qemu.hardened.is_some() && !arguments.hardening.is_wanted() {
@@ -198,7 +201,7 @@ pub(super) fn runs<'a>(
         });
     }
     // Without options, user mode has no access to the timer's registers.
-    if (all && !own || filter.starts_with(HIDDEN)) && !platform.timer.is_empty() {
+    if (all && !own && !is_thrifty || filter.starts_with(HIDDEN)) && !platform.timer.is_empty() {
         runs.push(Run {
             abi: arguments.abi.clone(),
             ..part(if all { HIDDEN } else { filter })?
@@ -215,6 +218,10 @@ pub(super) fn runs<'a>(
             ..part("boot_info")?
         });
     }
+    let usual_abi = match is_joined || is_thrifty {
+        true => suite()?.abi,
+        false => arguments.abi.clone(),
+    };
     if all || system {
         let names = System::names(workspace).into_iter();
         for name in names.filter(|name| {
@@ -222,21 +229,23 @@ pub(super) fn runs<'a>(
         }) {
             let system = System::load(workspace, &name)?;
             if system.runs_on(&platform.name) {
-                let (cores, abi) = match is_joined {
-                    true => (Cores::TWO, suite()?.abi),
-                    false => (arguments.cores, arguments.abi.clone()),
-                };
                 runs.push(Run {
                     is_example: true,
-                    cores,
-                    abi,
+                    cores: match is_joined {
+                        true => Cores::TWO,
+                        false => arguments.cores,
+                    },
+                    abi: usual_abi.clone(),
                     ..run(system)
                 });
             }
         }
     }
     if all && !own || fuzz {
-        runs.push(run(System::fuzzer(workspace)?));
+        runs.push(Run {
+            abi: usual_abi,
+            ..run(System::fuzzer(workspace)?)
+        });
     }
     if all && two_cores && !own {
         // With the same options as the suite on two cores, so that they share what is built.

@@ -4,6 +4,7 @@
 use std::io::{Write, stdout};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::tally::Tally;
 use crate::ui;
 
 /// A piece of output.
@@ -37,11 +38,15 @@ pub(super) struct Screen(Mutex<Turns>);
 struct Turns {
     runs: Vec<Run>,
     turn: usize,
+    /// The printed lines about tests that failed.
+    failures: Vec<String>,
 }
 
 #[derive(Debug, Default)]
 struct Run {
     kept: Vec<Piece>,
+    /// The output after its last end of a line.
+    line: Vec<u8>,
     ended: bool,
 }
 
@@ -53,8 +58,27 @@ impl Turns {
 
     /// Adds output of a run; returns the output to show.
     fn print(&mut self, run: usize, piece: Piece) -> Vec<Piece> {
+        if let Piece::Output(bytes) = &piece {
+            self.find_failures(run, bytes);
+        }
         self.runs[run].kept.push(piece);
         self.due()
+    }
+
+    /// Records lines about failed tests.
+    fn find_failures(&mut self, run: usize, bytes: &[u8]) {
+        let pending = &mut self.runs[run].line;
+        for &byte in bytes {
+            if byte != b'\n' {
+                pending.push(byte);
+                continue;
+            }
+            let line = String::from_utf8_lossy(pending);
+            if Tally::from_test(line.trim_end()) == Some(Tally::FAILURE) {
+                self.failures.push(line.trim_end().to_string());
+            }
+            pending.clear();
+        }
     }
 
     /// Ends a run; returns the output to show.
@@ -81,6 +105,11 @@ impl Screen {
     pub(super) fn begin(&self) -> Place<'_> {
         let run = self.turns().begin();
         Place { screen: self, run }
+    }
+
+    /// The lines about tests that failed.
+    pub(super) fn failures(&self) -> Vec<String> {
+        self.turns().failures.clone()
     }
 
     fn turns(&self) -> MutexGuard<'_, Turns> {
@@ -143,5 +172,19 @@ mod tests {
         assert_eq!(turns.end(two), [words("c1")]);
         let four = turns.begin();
         assert_eq!(turns.print(four, words("d1")), [words("d1")]);
+    }
+
+    #[test]
+    fn failed_tests_are_remembered() {
+        let mut turns = Turns::default();
+        let (one, two) = (turns.begin(), turns.begin());
+        let output = |text: &str| Piece::Output(text.as_bytes().to_vec());
+        turns.print(one, output("test a ... ok\r\ntest b ... FAI"));
+        turns.print(two, output("test c ... FAILED: it is 3\r\n"));
+        turns.print(one, output("LED\n1 passed, 1 failed\n"));
+        assert_eq!(
+            turns.failures,
+            ["test c ... FAILED: it is 3", "test b ... FAILED"]
+        );
     }
 }

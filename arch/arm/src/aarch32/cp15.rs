@@ -1,10 +1,29 @@
-//! Maintenance operations and translation registers of the system control coprocessor that ARMv6 and
-//! ARMv7 have in common.
+//! Registers and maintenance operations of the system control coprocessor that ARMv6 and ARMv7 have in
+//! common.
 //!
-//! The crate `aarch32-cpu` has most registers, but declares that writing them does not access memory. For
-//! these registers the compiler must not move earlier stores behind the write. Section numbers are those of
-//! the *ARM Architecture Reference Manual, ARMv7-A and ARMv7-R edition* (DDI 0406). Its appendix D12
-//! describes the differences of ARMv6; there are none for the operations here.
+//! The compiler moves no memory access across a write: many of these change what an access does. Section
+//! numbers are those of the *ARM Architecture Reference Manual, ARMv7-A and ARMv7-R edition* (DDI 0406). Its
+//! appendix D12 describes the differences of ARMv6; there are none for what is here.
+
+/// Defines functions that read registers of the coprocessor: name, CRn, opc1, CRm, opc2.
+macro_rules! cp15_readable {
+    ($($(#[$doc:meta])* $name:ident: $crn:literal, $op1:literal, $crm:literal, $op2:literal;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name() -> usize {
+            let value;
+            // SAFETY: reading the register has no side effects.
+            unsafe {
+                ::core::arch::asm!(
+                    concat!("mrc p15, ", $op1, ", {}, c", $crn, ", c", $crm, ", ", $op2),
+                    out(reg) value,
+                    options(nomem, nostack, preserves_flags),
+                );
+            }
+            value
+        }
+    )*};
+}
 
 /// Defines functions that write registers of the coprocessor: name, CRn, opc1, CRm, opc2.
 macro_rules! cp15_writable {
@@ -62,13 +81,53 @@ mod scope {
         invalidate_space_locally: 8, 0, 7, 2;
         /// TPIDRPRW: the address of the core-local state (section B4.1.150).
         set_core_local: 13, 0, 0, 4;
+        /// ACTLR: what the implementation defines (section B4.1.1).
+        set_auxiliary_control: 1, 0, 0, 1;
+    }
+
+    cp15_readable! {
+        /// ACTLR.
+        auxiliary_control: 1, 0, 0, 1;
+        /// TPIDRPRW.
+        core_local: 13, 0, 0, 4;
     }
 }
 
-pub(crate) use cp15_writable;
 pub use scope::*;
+pub(crate) use {cp15_readable, cp15_writable};
+
+cp15_readable! {
+    /// SCTLR: control of caches, vectors and others; see [`control`](mod@control) (section B4.1.130).
+    control: 1, 0, 0, 0;
+    /// CPACR: access to coprocessors, two bits for each (section B4.1.40).
+    coprocessor_access: 1, 0, 0, 2;
+    /// DFSR: the kind of the last data abort (section B4.1.52).
+    data_fault_status: 5, 0, 0, 0;
+    /// IFSR: the kind of the last prefetch abort (section B4.1.96).
+    instruction_fault_status: 5, 0, 0, 1;
+    /// DFAR: the address of the last data abort (section B4.1.51).
+    data_fault_address: 6, 0, 0, 0;
+}
+
+/// Bits of SCTLR.
+pub mod control {
+    /// Data and unified caches are enabled.
+    pub const DATA_CACHE: usize = 1 << 2;
+    /// Branch prediction is enabled.
+    pub const BRANCH_PREDICTION: usize = 1 << 11;
+    /// Instruction caches are enabled.
+    pub const INSTRUCTION_CACHE: usize = 1 << 12;
+}
 
 cp15_writable! {
+    /// SCTLR.
+    set_control: 1, 0, 0, 0;
+    /// CPACR.
+    set_coprocessor_access: 1, 0, 0, 2;
+    /// TPIDRURW: thread-local, writable by users (section B4.1.152).
+    set_thread_writable: 13, 0, 0, 2;
+    /// TPIDRURO: thread-local, readable by users (section B4.1.151).
+    set_thread_readable: 13, 0, 0, 3;
     /// TTBR0: the directory from which table walks start (section B4.1.154).
     set_directory: 2, 0, 0, 0;
     /// CONTEXTIDR: the ASID of the current address space (section B4.1.36).

@@ -10,7 +10,7 @@ mod cap_layout;
 #[cfg(target_arch = "arm")]
 mod context;
 #[cfg(target_arch = "arm")]
-mod cp15;
+pub(crate) mod cp15;
 pub mod descriptor;
 pub mod invoke;
 #[cfg(target_arch = "arm")]

@@ -2,11 +2,13 @@
 //!
 //! *Cortex-A9 MPCore Technical Reference Manual* (DDI 0407), section 2.2.
 
-use aarch32_cpu::register::{Actlr, SysRegRead, SysRegWrite};
+use core::arch::asm;
+
 use tock_registers::interfaces::{ReadWriteable, Readable, Writeable};
 use tock_registers::registers::{ReadOnly, ReadWrite, WriteOnly};
 use tock_registers::{register_bitfields, register_structs};
 
+use crate::aarch32::cp15;
 use crate::mmio::Mmio;
 
 register_bitfields! { u32,
@@ -56,15 +58,15 @@ impl Scu {
     pub fn join(&self) {
         /// ACTLR.SMP and ACTLR.FW: this core takes part in coherency and broadcasts its cache and TLB
         /// maintenance operations (DDI 0388, section 4.3.10).
-        const TAKE_PART: u32 = 1 << 6 | 1;
+        const TAKE_PART: usize = 1 << 6 | 1;
         if !self.0.control.is_set(CONTROL::Enable) {
             // The tags of all ways of all cores.
             self.0.invalidate_all.set(0xffff);
             self.0.control.modify(CONTROL::Enable::SET);
         }
-        let control = <Actlr as SysRegRead>::read_raw();
         // SAFETY: the caches are off.
-        unsafe { <Actlr as SysRegWrite>::write_raw(control | TAKE_PART) };
-        aarch32_cpu::asm::isb();
+        unsafe { cp15::set_auxiliary_control(cp15::auxiliary_control() | TAKE_PART) };
+        // SAFETY: a barrier only waits.
+        unsafe { asm!("isb", options(nostack, preserves_flags)) };
     }
 }

@@ -1,8 +1,6 @@
 //! Core-local data on several cores. The register TPIDRPRW points to it (ARM DDI 0406, section B4.1.150);
 //! users cannot read it.
 
-use aarch32_cpu::register::{SysRegRead, Tpidrprw};
-
 use crate::aarch32::{Context, cp15};
 use crate::core_local::{CoreLocal, OfCores};
 
@@ -22,7 +20,6 @@ pub(crate) fn start(core: usize, stack: usize) {
 /// The data of this core.
 #[inline(always)]
 pub(crate) fn own() -> &'static CoreLocal<Context> {
-    let address = <Tpidrprw as SysRegRead>::read_raw();
     // SAFETY: `start` has set this address, which does not change.
-    unsafe { &*core::ptr::with_exposed_provenance(address as usize) }
+    unsafe { &*core::ptr::with_exposed_provenance(cp15::core_local()) }
 }

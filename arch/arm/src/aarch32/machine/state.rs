@@ -2,7 +2,6 @@
 
 use core::ops::Range;
 
-use aarch32_cpu::register::{SysRegWrite, Tpidruro, Tpidrurw};
 use abi::Method;
 use kernel::arch::{BootSpace, PhysAddr};
 use kernel::boot::{BootAllocator, RootTaskImage};
@@ -18,7 +17,7 @@ use super::{KERNEL_BASE, Machine, State, boot, fpu, kernel_space, translation, v
 use crate::aarch32::invoke::{self, page, page_table};
 use crate::aarch32::{
     self, Aarch32, CacheOperation, Capability, Context, FrameCap, HardwareAsid, Mapping, Spaces,
-    Words32,
+    Words32, cp15,
 };
 use crate::cap::Root;
 use crate::machine::{Booted, ExecutionState};
@@ -99,8 +98,8 @@ impl ExecutionState for State {
         let (writable, read_only) = kernel[thread].context.thread_local();
         // SAFETY: only users use these registers.
         unsafe {
-            <Tpidrurw as SysRegWrite>::write_raw(writable as u32);
-            <Tpidruro as SysRegWrite>::write_raw(read_only as u32);
+            cp15::set_thread_writable(writable);
+            cp15::set_thread_readable(read_only);
         }
     }
 

@@ -2,13 +2,13 @@
 
 use core::cell::UnsafeCell;
 
-use aarch32_cpu::register::{Dfar, Dfsr, Ifsr, SysRegRead};
 use kernel::arch::UserContext;
 use kernel::cores::CoreHandle;
 use kernel::object::Fault;
 use kernel::sched::CORES;
 
 use super::{Machine, version};
+use crate::aarch32::cp15;
 use crate::machine::fpu;
 use crate::platform::Platform;
 use crate::timer::Timer;
@@ -43,7 +43,7 @@ pub(crate) fn start() {
 }
 
 /// The fault status bits of a data or instruction abort; the other bits are reserved.
-const STATUS: u32 = 0x3fff;
+const STATUS: usize = 0x3fff;
 
 /// Handles an undefined instruction of the current thread.
 pub fn undefined<P: Platform>(core: &mut CoreHandle<Machine<P>>) {
@@ -58,7 +58,7 @@ pub fn undefined<P: Platform>(core: &mut CoreHandle<Machine<P>>) {
 
 /// Handles a failed instruction fetch of the current thread.
 pub fn prefetch_abort<P: Platform>(core: &mut CoreHandle<Machine<P>>) {
-    let status = (<Ifsr as SysRegRead>::read_raw() & STATUS) as usize;
+    let status = cp15::instruction_fault_status() & STATUS;
     core.handle_exception(|kernel| {
         let thread = kernel.core.current?;
         Some(Fault::Vm {
@@ -71,8 +71,8 @@ pub fn prefetch_abort<P: Platform>(core: &mut CoreHandle<Machine<P>>) {
 
 /// Handles a failed memory access of the current thread.
 pub fn data_abort<P: Platform>(core: &mut CoreHandle<Machine<P>>) {
-    let status = (<Dfsr as SysRegRead>::read_raw() & STATUS) as usize;
-    let address = <Dfar as SysRegRead>::read_raw() as usize;
+    let status = cp15::data_fault_status() & STATUS;
+    let address = cp15::data_fault_address();
     core.handle_fault(Fault::Vm {
         address,
         status,
@@ -85,17 +85,16 @@ pub fn data_abort<P: Platform>(core: &mut CoreHandle<Machine<P>>) {
 /// # Panics
 /// Always.
 pub fn fatal(kind: usize, address: usize) -> ! {
-    let status = |raw: u32| raw & STATUS;
     match kind {
         0 => panic!("undefined instruction in the kernel at {address:#x}"),
         1 => panic!(
             "instruction abort in the kernel at {address:#x}, status {:#x}",
-            status(<Ifsr as SysRegRead>::read_raw())
+            cp15::instruction_fault_status() & STATUS
         ),
         2 => panic!(
             "data abort in the kernel at {address:#x}, accessing {:#x}, status {:#x}",
-            <Dfar as SysRegRead>::read_raw(),
-            status(<Dfsr as SysRegRead>::read_raw())
+            cp15::data_fault_address(),
+            cp15::data_fault_status() & STATUS
         ),
         _ => panic!("stray exception at {address:#x}"),
     }

@@ -2,13 +2,12 @@
 
 use core::ops::Range;
 
-use aarch32_cpu::register::Sctlr;
-
 use super::own::cache::{
     WHOLE, clean_all, clean_invalidate_all, clean_table, data_line, instruction_line,
     invalidate_all, invalidate_instructions,
 };
 use super::{data_barrier, instruction_barrier};
+use crate::aarch32::cp15::control::{BRANCH_PREDICTION, DATA_CACHE, INSTRUCTION_CACHE};
 use crate::aarch32::{CacheOperation, cp15, lines};
 
 /// Writes a range of addresses back to memory.
@@ -85,10 +84,8 @@ pub(crate) unsafe fn enable() {
     data_barrier();
     invalidate_instructions();
     data_barrier();
-    Sctlr::modify(|control| {
-        control.set_c(true);
-        control.set_i(true);
-        control.set_z(true);
-    });
+    let enabled = DATA_CACHE | INSTRUCTION_CACHE | BRANCH_PREDICTION;
+    // SAFETY: the caches have no content yet.
+    unsafe { cp15::set_control(cp15::control() | enabled) };
     instruction_barrier();
 }

@@ -8,8 +8,6 @@
 pub(super) mod cache;
 mod cp15;
 
-use aarch32_cpu::register::Sctlr;
-
 /// The high vectors (ARM DDI 0211, section 2.12.15).
 pub(crate) const FIXED_VECTORS: Option<usize> = Some(0xffff_0000);
 /// Outer non-cacheable: the outer cache is disabled.
@@ -17,8 +15,10 @@ pub(crate) const WALK: usize = 0;
 pub(crate) const SHARED_PREDICTIONS: bool = true;
 
 pub(crate) fn set_vectors(_vectors: usize) {
-    // Interrupts are masked, so no exception is taken before the vectors are mapped there.
-    Sctlr::modify(|control| control.set_v(true));
+    /// SCTLR.V.
+    const HIGH_VECTORS: usize = 1 << 13;
+    // SAFETY: interrupts are masked, so no exception is taken before the vectors are mapped there.
+    unsafe { cp15::set_control(cp15::control() | HIGH_VECTORS) };
 }
 
 pub(crate) fn data_barrier() {

@@ -7,10 +7,7 @@
 
 use core::ops::Range;
 
-use aarch32_cpu::asm::{dsb, isb};
-use aarch32_cpu::register::{Ccsidr, Csselr, Ctr, SysRegRead, SysRegWrite};
-
-use super::cp15;
+use super::{cp15, data_barrier, instruction_barrier};
 use crate::aarch32::lines;
 
 /// For ranges longer than this, maintaining the whole cache is quicker than maintaining each line: it is
@@ -20,12 +17,12 @@ pub(crate) const WHOLE: usize = 64 * 1024;
 
 /// Bytes of the smallest data cache line (section B4.1.42).
 pub(crate) fn data_line() -> usize {
-    4 << (<Ctr as SysRegRead>::read_raw() >> 16 & 0xf)
+    4 << (cp15::cache_type() >> 16 & 0xf)
 }
 
 /// Bytes of the smallest instruction cache line.
 pub(crate) fn instruction_line() -> usize {
-    4 << (<Ctr as SysRegRead>::read_raw() & 0xf)
+    4 << (cp15::cache_type() & 0xf)
 }
 
 /// Makes writes to a range of addresses visible to instruction fetches and table walks.
@@ -34,7 +31,7 @@ pub(crate) fn clean_table(range: Range<usize>) {
         // SAFETY: cleaning changes no data that this core reads.
         unsafe { cp15::clean_line_to_unification(address) };
     }
-    dsb();
+    data_barrier();
 }
 
 /// Cleans the data cache.
@@ -70,12 +67,12 @@ pub(crate) fn invalidate_instructions() {
 /// Performs an action on each line of the data cache, by set and way (section B4.2.1).
 fn for_each_place(action: impl Fn(usize)) {
     // SAFETY: selects the level 1 data cache, which the next register then describes.
-    unsafe { <Csselr as SysRegWrite>::write_raw(0) };
-    isb();
-    let geometry = Ccsidr::read();
-    let line_shift = u32::from(geometry.line_size().value()) + 4;
-    let sets = usize::from(geometry.num_sets().value()) + 1;
-    let ways = usize::from(geometry.associativity().value()) + 1;
+    unsafe { cp15::select_cache(0) };
+    instruction_barrier();
+    let geometry = cp15::cache_geometry();
+    let line_shift = (geometry & 7) + 4;
+    let ways = (geometry >> 3 & 0x3ff) + 1;
+    let sets = (geometry >> 13 & 0x7fff) + 1;
     let way_shift = usize::BITS - ways.next_power_of_two().ilog2();
     for set in 0..sets {
         for way in 0..ways {

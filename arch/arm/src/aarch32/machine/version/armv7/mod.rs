@@ -5,8 +5,7 @@ mod cp15;
 mod debug;
 mod pmu;
 
-use aarch32_cpu::asm::{dsb, isb, wfi};
-use aarch32_cpu::register::Vbar;
+use core::arch::asm;
 
 pub(crate) const FIXED_VECTORS: Option<usize> = None;
 /// Write-back, write-allocate (TTBR0 of cores with the Multiprocessing Extensions; ARM DDI 0406, section
@@ -16,21 +15,24 @@ pub(crate) const SHARED_PREDICTIONS: bool = false;
 
 pub(crate) fn set_vectors(vectors: usize) {
     // SAFETY: the vectors are code, aligned as the register requires.
-    unsafe { Vbar::write(Vbar(vectors as u32)) };
+    unsafe { cp15::set_vectors(vectors) };
 }
 
 pub(crate) fn data_barrier() {
-    dsb();
+    // SAFETY: a barrier only waits. The compiler moves no memory access across it.
+    unsafe { asm!("dsb", options(nostack, preserves_flags)) };
 }
 
 pub(crate) fn instruction_barrier() {
-    isb();
+    // SAFETY: as above.
+    unsafe { asm!("isb", options(nostack, preserves_flags)) };
 }
 
 /// A pending interrupt ends the wait although it is masked (section B1.8.14).
 pub(crate) fn wait_for_interrupt() {
-    dsb();
-    wfi();
+    data_barrier();
+    // SAFETY: the instruction only waits.
+    unsafe { asm!("wfi", options(nostack, preserves_flags)) };
 }
 
 pub(crate) fn limit_users() {

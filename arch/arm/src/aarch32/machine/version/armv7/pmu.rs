@@ -1,18 +1,18 @@
 //! The performance monitors: only benchmark kernels let users read and program them.
 
-use aarch32_cpu::register::{Pmcntenset, Pmcr, Pmuserenr, SysRegWrite};
+use super::cp15;
 
 /// Starts the cycle counter and lets user mode use all counters (ARM DDI 0406, section C12.8).
 pub(crate) fn give_to_users() {
     /// All counters count; reset event counters and cycle counter.
-    const ENABLE_AND_RESET: u32 = 0b111;
-    const CYCLE_COUNTER: u32 = 1 << 31;
-    const USER_ENABLE: u32 = 1;
+    const ENABLE_AND_RESET: usize = 0b111;
+    const CYCLE_COUNTER: usize = 1 << 31;
+    const USER_ENABLE: usize = 1;
     // SAFETY: the kernel does not use the counters.
     unsafe {
-        <Pmcr as SysRegWrite>::write_raw(ENABLE_AND_RESET);
-        <Pmcntenset as SysRegWrite>::write_raw(CYCLE_COUNTER);
-        <Pmuserenr as SysRegWrite>::write_raw(USER_ENABLE);
+        cp15::set_monitor_control(ENABLE_AND_RESET);
+        cp15::enable_counters(CYCLE_COUNTER);
+        cp15::set_monitor_access(USER_ENABLE);
     }
 }
 
@@ -22,5 +22,5 @@ pub(crate) fn give_to_users() {
 /// (ARM DDI 0388, table 4-3). So has every other core that this kernel supports.
 pub(crate) fn keep_from_users() {
     // SAFETY: the kernel does not use the counters.
-    unsafe { <Pmuserenr as SysRegWrite>::write_raw(0) };
+    unsafe { cp15::set_monitor_access(0) };
 }

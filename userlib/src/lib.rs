@@ -13,6 +13,7 @@
 
 pub mod allocator;
 pub mod arch;
+pub mod archive;
 #[cfg(any(target_arch = "arm", target_arch = "aarch64"))]
 pub mod board;
 pub mod boot;
@@ -36,7 +37,7 @@ pub mod runtime;
 pub mod server;
 pub mod startup;
 pub mod syscall;
-pub mod tar;
+mod tar;
 pub mod thread;
 pub mod time;
 

@@ -1,17 +1,9 @@
-//! Reader of the archive of components that is part of a root task's image.
+//! Reader of the archive behind a root task's program.
 //!
 //! The format is POSIX ustar: 512-byte headers, file contents padded to 512 bytes. Only plain files with
 //! short names are found.
 
 const BLOCK: usize = 512;
-
-/// The archive of the system's components, in a root task that the tool builds.
-#[macro_export]
-macro_rules! components {
-    () => {
-        ::core::include_bytes!(::core::env!("ESCAPEMENT_COMPONENTS")).as_slice()
-    };
-}
 
 /// The contents of the file `name`, if it is in the archive.
 pub fn find<'a>(archive: &'a [u8], name: &str) -> Option<&'a [u8]> {

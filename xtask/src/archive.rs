@@ -1,5 +1,5 @@
-//! The archive of components in a root task: a USTAR file with the components' executables, reduced to the
-//! parts that a loader needs.
+//! The archive behind a root task: a USTAR file with the components' executables, reduced to the parts that a loader
+//! needs, the generic initialiser's table, and the parameters of a run.
 
 use std::path::Path;
 
@@ -8,11 +8,18 @@ use anyhow::Context;
 use crate::Result;
 use crate::image::elf::Executable;
 
-/// Packs the components, each a name and an ELF file, and the table for the generic initialiser. The result is
-/// reproducible.
+/// The parameter that selects tests, in root tasks that run tests or benchmarks; empty for all.
+pub(crate) const FILTER: &str = "filter";
+
+/// The name of the file with the parameters; see `userlib/src/archive.rs`.
+const PARAMETERS: &str = "parameters";
+
+/// Packs the components, each a name and an ELF file, the table for the generic initialiser, and parameters, each a
+/// name and a value. The result is reproducible.
 pub(crate) fn pack<'a>(
     components: impl IntoIterator<Item = (&'a str, Vec<u8>)>,
     table: Option<&[u8]>,
+    parameters: &[(&str, &str)],
 ) -> Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
     let mut append = |name: &str, contents: &[u8]| {
@@ -30,6 +37,13 @@ pub(crate) fn pack<'a>(
     if let Some(table) = table {
         append(system_table::FILE, table)?;
     }
+    let given = parameters.iter().filter(|(_, value)| !value.is_empty());
+    let lines: String = given
+        .map(|(name, value)| format!("{name}={value}\n"))
+        .collect();
+    if !lines.is_empty() {
+        append(PARAMETERS, lines.as_bytes())?;
+    }
     Ok(archive.into_inner()?)
 }
 
@@ -39,14 +53,21 @@ mod tests {
 
     #[test]
     fn no_components_make_an_empty_archive() {
-        let archive = pack([], None).unwrap();
+        let archive = pack([], None, &[("filter", "")]).unwrap();
         assert!(archive.iter().all(|&byte| byte == 0));
         assert_eq!(archive.len(), 1024);
     }
 
     #[test]
+    fn parameters_are_lines_of_a_file() {
+        let archive = pack([], None, &[("filter", "irq"), ("calls", ""), ("seed", "7")]).unwrap();
+        assert!(archive.starts_with(PARAMETERS.as_bytes()));
+        assert!(archive[512..].starts_with(b"filter=irq\nseed=7\n\0"));
+    }
+
+    #[test]
     fn what_is_not_a_program_is_refused_by_name() {
-        let error = pack([("client", b"garbage".to_vec())], None)
+        let error = pack([("client", b"garbage".to_vec())], None, &[])
             .unwrap_err()
             .to_string();
         assert_eq!(error, "cannot pack the component `client`");

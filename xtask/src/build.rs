@@ -25,8 +25,6 @@ use crate::ui::say;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, archive, image, log, project};
 
-/// The variable with the path of the archive of components, for the compilation of a root task.
-pub(crate) const COMPONENTS: &str = "ESCAPEMENT_COMPONENTS";
 /// The variable with the folder of the types of what components get, for their compilation.
 pub(crate) const GIVEN: &str = "ESCAPEMENT_GIVEN";
 
@@ -74,6 +72,8 @@ pub(crate) struct Request<'a> {
     pub(crate) user_profile: UserProfile,
     /// Variables for the compilation of components and root task.
     pub(crate) environment: &'a [(&'a str, &'a str)],
+    /// What the root task finds in its archive; another value needs no other programs.
+    pub(crate) parameters: &'a [(&'a str, &'a str)],
 }
 
 impl Request<'_> {
@@ -123,6 +123,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BuildArguments) -> Result {
         bare: false,
         user_profile: UserProfile::Shipped,
         environment: &[],
+        parameters: &[],
     };
     let built = build(workspace, &tools, &request)?;
     let row = |name: String, file: &Path| Ok((name, Sizes::of(&fs::read(file)?)?));
@@ -160,12 +161,12 @@ pub(crate) fn build(
     let _alone = bare_metal.lock()?;
 
     // A bad root task is refused before the kernel is built, which takes minutes.
-    let (name, root_task, components) = match request.root_task {
+    let (name, (root_task, archive), components) = match request.root_task {
         RootTask::System(system) => {
             let program = |name: &String| user_program(&bare_metal, request, name);
             (
                 system.name.clone(),
-                build_system(&bare_metal, system, request)?,
+                build_system(&bare_metal, system, request).map(|(file, all)| (file, Some(all)))?,
                 system.components.iter().map(program).collect::<Vec<_>>(),
             )
         }
@@ -173,12 +174,12 @@ pub(crate) fn build(
             let stem = file.file_stem().unwrap_or(file.as_os_str());
             (
                 stem.to_string_lossy().into_owned(),
-                file.to_path_buf(),
+                (file.to_path_buf(), None),
                 Vec::new(),
             )
         }
     };
-    let task = read_root_task(platform, &root_task)?;
+    let task = read_root_task(platform, &root_task, archive)?;
     let is_prebuilt = prebuilt.is_some();
     let kernel = match prebuilt {
         Some(file) => file,
@@ -233,12 +234,12 @@ pub(crate) fn build(
     })
 }
 
-/// Builds components and root task; returns the root task's file.
+/// Builds components and root task; returns the root task's file and the archive that belongs to it.
 fn build_system(
     bare_metal: &BareMetal<'_>,
     system: &System,
     request: &Request<'_>,
-) -> Result<PathBuf> {
+) -> Result<(PathBuf, Vec<u8>)> {
     let build = |bare_metal: &BareMetal<'_>,
                  what: &str,
                  crates: &[&str],
@@ -294,17 +295,15 @@ fn build_system(
         memory::check(table, program)
             .map_err(|error| anyhow!("{}: {error}", bare_metal.workspace.display(file)))?;
     }
-    let path = folder.join(format!("{}.tar", system.name));
-    write_if_changed(&path, &archive::pack(files, table)?)?;
+    let archive = archive::pack(files, table, request.parameters)?;
 
-    environment.push((COMPONENTS.into(), path.into()));
     // The initialiser is a part of this repository, also for a project.
     let own = BareMetal {
         project: system.project.as_deref().filter(|_| !system.is_generic()),
         ..*bare_metal
     };
     build(&own, "the root task", &[&system.root], &environment)?;
-    Ok(user_program(bare_metal, request, &system.root))
+    Ok((user_program(bare_metal, request, &system.root), archive))
 }
 
 /// Writes the types of what components get, a file for each program.
@@ -320,17 +319,14 @@ fn user_program(bare_metal: &BareMetal<'_>, request: &Request<'_>, name: &str) -
     bare_metal.program(Side::User, request.user_profile.name(), name)
 }
 
-/// An archive without components, for only compiling a root task.
-pub(crate) fn empty_archive(workspace: &Workspace) -> Result<PathBuf> {
-    let path = workspace.target().join("empty.tar");
-    write_if_changed(&path, &archive::pack([], None)?)?;
-    Ok(path)
-}
-
-/// Reads and checks a root task.
-pub(crate) fn read_root_task(platform: &Platform, file: &Path) -> Result<Executable> {
+/// Reads and checks a root task, and puts its archive behind it.
+pub(crate) fn read_root_task(
+    platform: &Platform,
+    file: &Path,
+    archive: Option<Vec<u8>>,
+) -> Result<Executable> {
     let memory = u64::from(platform.qemu.memory) << 20;
-    image::root_task(&read(file)?, platform.user.elf, memory).with_context(|| {
+    image::root_task(&read(file)?, archive, platform.user.elf, memory).with_context(|| {
         format!(
             "{} cannot be a root task on {}",
             file.display(),

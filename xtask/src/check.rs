@@ -193,11 +193,9 @@ impl Check<'_> {
         }
         programs.sort_unstable();
         programs.dedup();
-        let archive = build::empty_archive(self.workspace)?;
 
         let mut clippy = self.tools.toolchain.subcommand("clippy");
         self.complete(platform, &mut clippy, Side::User, &programs, &[])?;
-        clippy.env(build::COMPONENTS, &archive);
         clippy.env(build::GIVEN, &given);
         self.lint(&format!("linting the systems for {name}"), clippy)?;
 
@@ -205,7 +203,6 @@ impl Check<'_> {
         doc.args(DOC);
         let closure = crates::closure(&self.crates, &programs);
         self.complete(platform, &mut doc, Side::User, &closure, &[])?;
-        doc.env(build::COMPONENTS, &archive);
         doc.env(build::GIVEN, &given);
         self.step(&format!("documenting the systems for {name}"), &mut doc)
     }

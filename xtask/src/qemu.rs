@@ -39,7 +39,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
     platform.require(arguments.build.cores)?;
     let system;
     let root_task = if let Some(file) = &arguments.root_task {
-        build::read_root_task(&platform, file)?;
+        build::read_root_task(&platform, file, None)?;
         RootTask::File(file)
     } else {
         system = System::chosen(workspace, arguments.build.system.as_deref())?;
@@ -62,6 +62,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
         bare: false,
         user_profile: build::UserProfile::Shipped,
         environment: &environment,
+        parameters: &[],
     };
     let built = build::build(workspace, &tools, &request)?;
     emulate(workspace, &platform, &emulator, &built, arguments)

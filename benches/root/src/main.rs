@@ -12,36 +12,31 @@ mod runner;
 
 use runner::Runner;
 use suites::SUITES;
-use userlib::{BootInfo, Environment, Outcome, Result, println, runtime};
+use userlib::{BootInfo, Environment, Outcome, Result, archive, println, runtime};
 
-/// Only benchmarks with this text in their `suite/name` are run; with `!SUITE`, all except those of that
-/// suite; if empty, all.
-const FILTER: &str = match option_env!("ESCAPEMENT_BENCH_FILTER") {
-    Some(filter) => filter,
-    None => "",
-};
+/// The parameter with the wanted benchmarks: those with this text in their `suite/name`; with `!SUITE`, all except
+/// those of that suite; if empty, all.
+const FILTER: &str = "filter";
 
 /// Suites that need several cores and a clock: they are run only if the filter begins with their name.
 const ON_REQUEST: [&str; 2] = ["locks", "smp"];
 
-/// Only this variant of each benchmark is run; if empty, all.
-const VARIANT: &str = match option_env!("ESCAPEMENT_BENCH_VARIANT") {
-    Some(variant) => variant,
-    None => "",
-};
+/// The parameter with the only variant of each benchmark that is run; if empty, all.
+const VARIANT: &str = "variant";
 
 userlib::root!(main);
 
 fn main(boot: &'static BootInfo) -> Result {
     let mut environment = Environment::from_boot_info(boot);
     let mut runner = Runner::new(&mut environment, boot)?;
+    let filter = archive::parameter(FILTER);
+    let wanted: Option<usize> = archive::parameter(VARIANT).parse().ok();
     let mut done = 0;
     for (suite, &(suite_name, benchmarks)) in SUITES.iter().enumerate() {
         for (index, benchmark) in benchmarks.iter().enumerate() {
-            if !matches(suite_name, benchmark.name, FILTER) {
+            if !matches(suite_name, benchmark.name, filter) {
                 continue;
             }
-            let wanted: Option<usize> = VARIANT.parse().ok();
             for variant in 0..benchmark.variants {
                 if wanted.is_some_and(|wanted| wanted != variant) {
                     continue;

@@ -9,7 +9,7 @@ use userlib::environment::{SharedPage, names as own};
 use userlib::process::ProcessSize;
 use userlib::{
     BootInfo, CPtr, Capability, Environment, Error, Fault, Message, Microseconds, Outcome, Process,
-    Result, Rights, boot, tar,
+    Result, Rights, archive, boot,
 };
 
 /// Size of a benchmark's component: the program, and memory for its objects.
@@ -32,11 +32,8 @@ const PARTNER_SIZE: ProcessSize = ProcessSize {
 /// Long timeslices, so that none ends during a measured operation.
 const TIME: SchedParameters = SchedParameters::round_robin(Microseconds::from_millis(1000));
 
-/// The most attackers of a benchmark; if empty, there is no limit.
-const ATTACKERS: &str = match option_env!("ESCAPEMENT_BENCH_ATTACKERS") {
-    Some(most) => most,
-    None => "",
-};
+/// The parameter with the most attackers of a benchmark; if empty, there is no limit.
+const ATTACKERS: &str = "attackers";
 
 /// The resources for running benchmarks.
 pub struct Runner<'a> {
@@ -54,7 +51,7 @@ pub struct Runner<'a> {
 impl<'a> Runner<'a> {
     /// Takes the program, objects and devices that are needed.
     pub fn new(environment: &'a mut Environment, boot: &'static BootInfo) -> Result<Self> {
-        let program = tar::find(userlib::components!(), "benches-component");
+        let program = archive::file("benches-component");
         Ok(Self {
             program: program.ok_or(Error::BadProgram("it is not there"))?,
             endpoint: environment.allocator.create()?,
@@ -80,7 +77,7 @@ impl<'a> Runner<'a> {
         ] {
             process.give_number(self.environment, name, number)?;
         }
-        if let Ok(most) = ATTACKERS.parse() {
+        if let Ok(most) = archive::parameter(ATTACKERS).parse() {
             process.give_number(self.environment, names::ATTACKERS, most)?;
         }
         let shared = self.environment.create_shared_page()?;

@@ -19,19 +19,17 @@ use objects::Objects;
 use supervisor::Supervisor;
 use system_table::{FILE, MOST_COMPONENTS, Table};
 use userlib::time::Clock;
-use userlib::{BootInfo, Environment, println, tar};
+use userlib::{BootInfo, Environment, archive, println};
 
 userlib::root!(main);
 
 fn main(boot: &'static BootInfo) -> usize {
-    let archive = userlib::components!();
-    let table = tar::find(archive, FILE).unwrap_or_default();
-    let table = match Table::parse(table) {
+    let table = match Table::parse(archive::file(FILE).unwrap_or_default()) {
         Ok(table) => table,
         Err(damage) => return failed(&damage),
     };
     let mut environment = Environment::from_boot_info(boot);
-    match set_up(boot, archive, table, &mut environment) {
+    match set_up(boot, table, &mut environment) {
         Ok(supervisor) => supervisor.run(&mut environment),
         Err(problem) => failed(&problem),
     }
@@ -69,7 +67,6 @@ impl<T> During<T> for userlib::Result<T> {
 /// Creates everything, and starts the components at last.
 fn set_up(
     boot: &'static BootInfo,
-    archive: &'static [u8],
     table: Table<'static>,
     environment: &mut Environment,
 ) -> Result<Supervisor, Problem<'static>> {
@@ -79,7 +76,7 @@ fn set_up(
     let objects = Objects::create(boot, environment, &table)?;
     let mut members = [const { None }; MOST_COMPONENTS];
     for (index, (component, gifts)) in table.components().enumerate() {
-        let program = tar::find(archive, component.program).unwrap_or_default();
+        let program = archive::file(component.program).unwrap_or_default();
         let member = Member::create(
             environment,
             &objects,

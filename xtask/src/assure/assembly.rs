@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use super::Run;
 use crate::Result;
+use crate::archive::FILTER;
 use crate::build::{self, Built, Request, RootTask, UserProfile};
 use crate::cli::{AssureArguments, Hardening, Kernel};
 use crate::platform::Platform;
@@ -28,9 +29,8 @@ use journal::Journal;
 use marks::Marked;
 use trial::{Trial, Verdict};
 
-/// The variable that selects tests for their compilation, and the tests; a mutant that breaks everything
-/// fails any of them.
-const FILTER: (&str, &str) = ("ESCAPEMENT_TEST_FILTER", "fast_path");
+/// The tests; a mutant that breaks everything fails any of them.
+const TESTS: &str = "fast_path";
 
 /// A change of one instruction.
 pub(super) struct Mutant {
@@ -187,7 +187,8 @@ fn build(
         root_task: RootTask::System(&System::target_tests(copy)?),
         bare: false,
         user_profile: UserProfile::Tests,
-        environment: &[FILTER],
+        environment: &[],
+        parameters: &[(FILTER, TESTS)],
     };
     build::build(copy, tools, &request)
 }

@@ -13,6 +13,7 @@ use super::measurement::Measurement;
 use super::profile::{self, Runs, Trace};
 use super::scaling;
 use crate::Result;
+use crate::archive::FILTER;
 use crate::build::{self, Built, Request, RootTask};
 use crate::cli::{BenchArguments, Cores, Kernel};
 use crate::platform::Platform;
@@ -23,13 +24,10 @@ use crate::system::System;
 use crate::ui::{Step, say};
 use crate::workspace::Workspace;
 
-/// The variable that selects benchmarks for their compilation; empty for all.
-const FILTER: &str = "ESCAPEMENT_BENCH_FILTER";
-/// The variable that selects the variant of each benchmark; empty for all.
-const VARIANT: &str = "ESCAPEMENT_BENCH_VARIANT";
-
-/// The variable with the maximum number of attackers; empty for the benchmarks' own.
-const ATTACKERS: &str = "ESCAPEMENT_BENCH_ATTACKERS";
+/// The root task's parameter that selects the variant of each benchmark; empty for all.
+const VARIANT: &str = "variant";
+/// The parameter with the maximum number of attackers; empty for the benchmarks' own.
+const ATTACKERS: &str = "attackers";
 
 /// The suite with messages that are also measured in a kernel without thresholds.
 const THRESHOLD: &str = "threshold";
@@ -160,7 +158,8 @@ impl Bench<'_> {
             root_task: RootTask::System(&system),
             bare,
             user_profile: build::UserProfile::Shipped,
-            environment: &[
+            environment: &[],
+            parameters: &[
                 (FILTER, filter),
                 (VARIANT, &number(self.arguments.variant)),
                 (ATTACKERS, &number(self.arguments.attackers)),

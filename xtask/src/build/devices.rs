@@ -77,6 +77,7 @@ mod tests {
             bare: false,
             user_profile: UserProfile::Tests,
             environment: &[],
+            parameters: &[],
         };
         require(&system, &request)
             .err()

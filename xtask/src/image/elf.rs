@@ -211,7 +211,7 @@ impl Executable {
 
 impl Segment {
     /// Refuses sizes and addresses that would overflow in a loader's arithmetic.
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         let wraps = |start: u64| start.checked_add(self.memory_size).is_none();
         if wraps(self.virtual_address) || wraps(self.physical_address) {
             bail!("one of its segments wraps around the end of the address space");

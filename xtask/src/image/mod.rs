@@ -1,8 +1,8 @@
 //! The boot image: kernel and root task in one file for a loader of physical memory.
 //!
 //! The kernel is used as its linker wrote it, with physical load addresses in its program headers. The root
-//! task is flattened to its memory contents, page by page, and appended as a further segment after the
-//! kernel. Its location is written to the kernel's variable [`ROOT_TASK`], so that booting needs neither a
+//! task, with the archive of its system's components behind it, is flattened to its memory contents, page by page, and
+//! appended in further segments after the kernel. Its location is written to the kernel's variable [`ROOT_TASK`], so that booting needs neither a
 //! second file nor an ELF loader in the kernel.
 //!
 //! If cores start in another state than the kernel needs, a stub is added. It is entered first, and finds the
@@ -30,14 +30,23 @@ const START: &str = "_start";
 /// The stub's variable with the kernel's entry point, in 64 bits.
 const KERNEL_ENTRY: &str = "KERNEL_ENTRY";
 
+/// The root task's variable with the address and the size of its archive, each a word of its machine; see
+/// `userlib/src/archive.rs`.
+const ARCHIVE: &str = "USERLIB_ARCHIVE";
+
 const PAGE: u64 = 4096;
 
 /// The root task's alignment: the largest of the boards' small page sizes, so that each of them can map it.
 const ROOT_TASK_ALIGNMENT: u64 = 64 * 1024;
 
-/// Reads a root task and checks that it fits a machine of `format` with `memory` bytes.
-pub(crate) fn root_task(bytes: &[u8], format: Format, memory: u64) -> Result<Executable> {
-    let task = Executable::parse(bytes)?;
+/// Reads a root task, puts `archive` behind it, and checks that it fits a machine of `format` with `memory` bytes.
+pub(crate) fn root_task(
+    bytes: &[u8],
+    archive: Option<Vec<u8>>,
+    format: Format,
+    memory: u64,
+) -> Result<Executable> {
+    let mut task = Executable::parse(bytes)?;
     if task.format != format {
         bail!(
             "it is a {} program, and this platform runs {format} programs",
@@ -46,6 +55,9 @@ pub(crate) fn root_task(bytes: &[u8], format: Format, memory: u64) -> Result<Exe
     }
     if !task.is_static {
         bail!("it is not statically linked to a fixed address");
+    }
+    if let Some(archive) = archive {
+        attach(&mut task, archive)?;
     }
     let (start, end) = pages(&task).context("it has nothing to load")?;
     if end - start > memory {
@@ -61,6 +73,37 @@ pub(crate) fn root_task(bytes: &[u8], format: Format, memory: u64) -> Result<Exe
         );
     }
     Ok(task)
+}
+
+/// Puts `archive` on the pages behind `task`, and writes where it is into the task's variable [`ARCHIVE`]. A task
+/// without the variable uses no archive.
+fn attach(task: &mut Executable, archive: Vec<u8>) -> Result<()> {
+    if task.symbol(ARCHIVE).is_none() {
+        return Ok(());
+    }
+    let (_, end) = pages(task).context("it has nothing to load")?;
+    let size = archive.len() as u64;
+    let word = match task.format.class {
+        elf::Class::Elf32 => 4,
+        elf::Class::Elf64 => 8,
+    };
+    let mut segments = task.segments.clone();
+    let variable = variable(task, &mut segments, ARCHIVE, 2 * word)?;
+    for (place, value) in variable.chunks_exact_mut(word).zip([end, size]) {
+        place.copy_from_slice(&value.to_le_bytes()[..word]);
+    }
+    segments.push(Segment {
+        virtual_address: end,
+        physical_address: end,
+        data: archive,
+        memory_size: size,
+        flags: object::elf::PF_R,
+    });
+    for segment in &segments {
+        segment.check()?;
+    }
+    task.segments = segments;
+    Ok(())
 }
 
 /// Puts `root_task` after `kernel` and `stub` before it, for a loader of `format`.
@@ -99,13 +142,15 @@ pub(crate) fn assemble(
         first = (stub.entry, stub);
     }
     let (entry, first) = first;
-    segments.push(Segment {
-        virtual_address: virtual_start,
-        physical_address: physical_start,
-        data: flatten(root_task, virtual_start)?,
-        memory_size: virtual_end - virtual_start,
-        flags: object::elf::PF_R | object::elf::PF_W | object::elf::PF_X,
-    });
+    for (start, end, data) in pieces(root_task)? {
+        segments.push(Segment {
+            virtual_address: start,
+            physical_address: physical_start + (start - virtual_start),
+            data,
+            memory_size: end - start,
+            flags: object::elf::PF_R | object::elf::PF_W | object::elf::PF_X,
+        });
+    }
     for segment in &mut segments {
         segment.virtual_address = segment.physical_address;
     }
@@ -139,16 +184,35 @@ fn pages(executable: &Executable) -> Option<(u64, u64)> {
     Some((start / PAGE * PAGE, end.checked_next_multiple_of(PAGE)?))
 }
 
-/// The memory from `start` up to the last byte that is not initially zero.
-fn flatten(executable: &Executable, start: u64) -> Result<Vec<u8>> {
-    let mut memory = Vec::new();
-    for segment in &executable.segments {
-        let offset = usize::try_from(segment.virtual_address - start)?;
+/// The pages of a program in pieces that together cover all from its first to its last page: the addresses of start
+/// and end, and the data up to the last byte that is not initially zero. Segments that share a page are in one piece.
+fn pieces(executable: &Executable) -> Result<Vec<(u64, u64, Vec<u8>)>> {
+    let mut segments: Vec<_> = executable.segments.iter().collect();
+    segments.sort_by_key(|segment| segment.virtual_address);
+    let mut pieces: Vec<(u64, u64, Vec<u8>)> = Vec::new();
+    for segment in segments {
+        let start = segment.virtual_address / PAGE * PAGE;
+        let end = segment.virtual_end();
+        let end = end
+            .checked_next_multiple_of(PAGE)
+            .context("it ends at the last address")?;
+        match pieces.last_mut() {
+            Some((_, last, _)) if *last > start => *last = end.max(*last),
+            Some((_, last, _)) => {
+                *last = start;
+                pieces.push((start, end, Vec::new()));
+            }
+            None => pieces.push((start, end, Vec::new())),
+        }
+        let Some((start, _, memory)) = pieces.last_mut() else {
+            continue;
+        };
+        let offset = usize::try_from(segment.virtual_address - *start)?;
         let end = offset + segment.data.len();
         memory.resize(memory.len().max(end), 0);
         memory[offset..end].copy_from_slice(&segment.data);
     }
-    Ok(memory)
+    Ok(pieces)
 }
 
 /// Writes `words` into the kernel's variable [`ROOT_TASK`].

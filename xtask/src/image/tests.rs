@@ -78,22 +78,71 @@ fn the_root_task_stands_behind_the_kernel() {
     assert_eq!(image.format, I386);
     assert_eq!(image.entry, 0x10_0004);
 
-    let [kernel, task] = &image.segments[..] else {
+    let [kernel, code, data] = &image.segments[..] else {
         panic!("{} segments", image.segments.len())
     };
     assert_eq!(
         (kernel.virtual_address, kernel.physical_address),
         (0x10_0000, 0x10_0000)
     );
-    assert_eq!(task.physical_address, 0x11_0000);
+    let place = |segment: &Segment| (segment.physical_address, segment.virtual_address);
+    assert_eq!(place(code), (0x11_0000, 0x11_0000));
+    assert_eq!(place(data), (0x11_2000, 0x11_2000));
+    assert_eq!(code.memory_size, 0x2000, "up to the next piece");
+    assert_eq!(data.memory_size, 0x2000);
+    assert_eq!(data.data, [4], "bss stays out of the file");
+    assert_eq!(code.data.len(), 0x13);
+    assert_eq!(code.data[0x10..0x13], [1, 2, 3]);
+}
+
+#[test]
+fn segments_that_share_a_page_are_one_piece() {
+    let segments = vec![
+        segment(0x40_3000, 0, &[5], 1),
+        segment(0x40_0010, 0, &[1], 0x1000),
+        segment(0x40_1800, 0, &[2], 0x10),
+    ];
+    let pieces = pieces(&executable(X86_64, 0x40_0010, segments)).unwrap();
+    let [(start, end, first), (next, last, second)] = &pieces[..] else {
+        panic!("{} pieces", pieces.len())
+    };
     assert_eq!(
-        (task.virtual_address, task.memory_size),
-        (0x11_0000, 0x4000)
+        (*start, *end, *next, *last),
+        (0x40_0000, 0x40_3000, 0x40_3000, 0x40_4000)
     );
-    assert_eq!(task.data.len(), 0x2001, "bss stays out of the file");
-    assert_eq!(task.data[0x10..0x13], [1, 2, 3]);
-    assert_eq!(task.data[0x2000], 4);
-    assert_eq!(task.data.iter().filter(|&&byte| byte != 0).count(), 4);
+    assert_eq!((first[0x10], first[0x1800], first.len()), (1, 2, 0x1801));
+    assert_eq!(second, &[5]);
+}
+
+#[test]
+fn an_archive_stands_behind_the_root_task_that_uses_it() {
+    for (format, word) in [(X86_64, 8), (ARM, 4)] {
+        let mut task = executable(
+            format,
+            0x40_0000,
+            vec![segment(0x40_0000, 0, &[0; 32], 0x1234)],
+        );
+        attach(&mut task, b"archive".to_vec()).unwrap();
+        assert_eq!(task.segments.len(), 1, "it has no variable");
+        task.symbols = vec![(ARCHIVE.into(), 0x40_0008)];
+        attach(&mut task, b"archive".to_vec()).unwrap();
+        let [program, archive] = &task.segments[..] else {
+            panic!("{} segments", task.segments.len())
+        };
+        assert_eq!(
+            (archive.virtual_address, &*archive.data),
+            (0x40_2000, &b"archive"[..])
+        );
+        let mut words = [0; 16];
+        words[..word][..4].copy_from_slice(&0x40_2000_u32.to_le_bytes());
+        words[word] = 7;
+        assert_eq!(program.data[8..8 + 2 * word], words[..2 * word]);
+        task.symbols = vec![(ARCHIVE.into(), 0x40_0100)];
+        assert!(
+            attach(&mut task, Vec::new()).is_err(),
+            "the variable is in bss"
+        );
+    }
 }
 
 #[test]
@@ -148,12 +197,16 @@ fn a_kernel_that_cannot_take_a_root_task_is_refused() {
 #[test]
 fn a_good_root_task_is_taken() {
     let bytes = task().write().unwrap();
-    assert!(root_task(&bytes, X86_64, MEMORY).is_ok());
+    assert!(root_task(&bytes, None, X86_64, MEMORY).is_ok());
 }
 
 #[test]
 fn a_bad_root_task_is_refused_with_a_reason() {
-    let error = |task: &[u8]| root_task(task, X86_64, MEMORY).unwrap_err().to_string();
+    let error = |task: &[u8]| {
+        root_task(task, None, X86_64, MEMORY)
+            .unwrap_err()
+            .to_string()
+    };
     let good = task().write().unwrap();
 
     assert_eq!(error(b""), "it is not an ELF file");
@@ -197,6 +250,7 @@ fn a_bad_root_task_is_refused_with_a_reason() {
     assert!(
         root_task(
             &executable(X86_64, 0, highest).write().unwrap(),
+            None,
             X86_64,
             MEMORY
         )
@@ -211,7 +265,7 @@ fn damaged_files_never_end_in_a_panic() {
         for value in [0, 1, 0x7f, 0x80, 0xff] {
             let mut damaged = good.clone();
             damaged[position] = value;
-            if let Ok(task) = root_task(&damaged, X86_64, MEMORY) {
+            if let Ok(task) = root_task(&damaged, None, X86_64, MEMORY) {
                 let _ = assemble(&kernel(), &task, None, I386);
             }
         }
@@ -233,7 +287,7 @@ fn a_stub_is_entered_first_and_knows_the_kernel() {
     let image = assemble(&kernel(), &task(), Some(&stub), AARCH64).unwrap();
     let image = Executable::parse(&image).unwrap();
     assert_eq!((image.format, image.entry), (AARCH64, 0x8_0000));
-    assert_eq!(image.segments.len(), 3);
+    assert_eq!(image.segments.len(), 4);
     assert_eq!(image.segments[0].physical_address, 0x8_0000);
     assert_eq!(image.segments[0].data[16..], 0x10_0004_u64.to_le_bytes());
 

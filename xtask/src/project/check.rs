@@ -70,9 +70,7 @@ impl Project<'_> {
             ..BareMetal::new(self.workspace, self.tools, platform)
         };
         bare_metal.complete(&mut command, Side::User, &programs, &[], &[])?;
-        command
-            .env(build::COMPONENTS, build::empty_archive(self.workspace)?)
-            .env(build::GIVEN, given);
+        command.env(build::GIVEN, given);
         let step = format!("checking `{}` for {}", system.name, platform.name);
         cargo::succeeds(&Step::begin(&step), &mut command)
     }

@@ -13,6 +13,7 @@ use super::plan;
 use super::screen::Place;
 use super::tally::Tally;
 use super::verdict::{End, judge, verdict};
+use crate::archive::FILTER;
 use crate::build::{self, Built, Request, RootTask, UserProfile};
 use crate::cli::{AbiOption, Cores, Emulator, Hardening, Kernel, LogLevel, TestArguments};
 use crate::log::Log;
@@ -24,16 +25,15 @@ use crate::system::System;
 use crate::workspace::Workspace;
 use crate::{Result, bochs};
 
-/// The variable that selects tests for their compilation; empty for all.
-const FILTER: &str = "ESCAPEMENT_TEST_FILTER";
-/// The variables with the fuzzer's seed and number of calls, 0 for its own, and whether it prints every call.
-const FUZZ_SEED: &str = "ESCAPEMENT_FUZZ_SEED";
-const FUZZ_TRACE: &str = "ESCAPEMENT_FUZZ_TRACE";
-const FUZZ_CALLS: &str = "ESCAPEMENT_FUZZ_CALLS";
+/// The parameters with the fuzzer's seed and number of calls in thousands, empty for its own, and whether it prints
+/// every call.
+const FUZZ_SEED: &str = "seed";
+const FUZZ_CALLS: &str = "calls";
+const FUZZ_TRACE: &str = "trace";
+/// The parameter with the attacks against which the kernel is hardened.
+const HARDENED: &str = "hardened";
 /// The variable with the memory of a large machine in MiB, for the tests' compilation.
 const MEMORY: &str = "ESCAPEMENT_TEST_MEMORY";
-/// The variable with the attacks against which the kernel is hardened, for the tests' compilation.
-const HARDENED: &str = "ESCAPEMENT_TEST_HARDENED";
 
 /// One boot of a system.
 #[derive(Debug)]
@@ -97,7 +97,8 @@ impl Run<'_> {
     /// Builds the boot image.
     pub(super) fn build(&self, workspace: &Workspace, tools: &BuildTools) -> Result<Built> {
         self.system.require(self.platform)?;
-        let number = |number: Option<u64>| number.unwrap_or_default().to_string();
+        let number =
+            |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
         let seed = number(self.arguments.fuzz_seed);
         let calls = number(self.fuzz_calls);
         let trace = number(Some(self.arguments.fuzz_trace.into()));
@@ -113,12 +114,12 @@ impl Run<'_> {
             root_task: RootTask::System(&self.system),
             bare: false,
             user_profile: UserProfile::Tests,
-            environment: &[
+            environment: &[(MEMORY, &memory)],
+            parameters: &[
                 (FILTER, &self.filter),
                 (FUZZ_SEED, &seed),
                 (FUZZ_CALLS, &calls),
                 (FUZZ_TRACE, &trace),
-                (MEMORY, &memory),
                 (HARDENED, &attacks.join(",")),
             ],
         };

@@ -13,7 +13,7 @@ use userlib::process::ProcessSize;
 use userlib::thread::ThreadParameters;
 use userlib::{
     BootInfo, CPtr, Environment, Fault, Microseconds, Outcome, PostMortem, Process, Result,
-    println, syscall, tar,
+    archive, println, syscall,
 };
 
 const PROGRAM: &str = "faulty";
@@ -50,7 +50,7 @@ fn main(boot: &'static BootInfo) -> Result {
 fn fail(environment: &mut Environment, way: usize) -> Result {
     let faults: Endpoint = environment.allocator.create()?;
     let reply: Reply = environment.allocator.create()?;
-    let program = tar::find(userlib::components!(), PROGRAM).expect("the image has the component");
+    let program = archive::file(PROGRAM).expect("the image has the component");
     let mut process = Process::new(environment, program)?;
     process.set_name(PROGRAM);
     process.give_number(environment, "way", way)?;

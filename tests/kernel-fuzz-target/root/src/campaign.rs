@@ -2,12 +2,15 @@
 
 use abi::Method;
 use core::fmt;
+use core::str::FromStr;
 use hostility::ledger::{CallKind, End, Ledger, Word};
 use userlib::cap::SchedParameters;
 use userlib::environment::SharedPage;
 use userlib::runtime::StackUse;
 use userlib::time::Clock;
-use userlib::{BootInfo, Environment, Error, Microseconds, Result, boot, println, syscall, tar};
+use userlib::{
+    BootInfo, Environment, Error, Microseconds, Result, archive, boot, println, syscall,
+};
 
 use crate::reached::Reached;
 use crate::system::{self, MEMBERS, TestSystem};
@@ -67,20 +70,14 @@ pub const ALL_CORES: Campaign = Campaign {
     on_all_cores: true,
 };
 
-/// A seed for all campaigns, and a number of calls, in thousands; 0 for their own.
-const SEED: u64 = number(option_env!("ESCAPEMENT_FUZZ_SEED")) as u64;
-const CALLS: usize = number(option_env!("ESCAPEMENT_FUZZ_CALLS"));
-/// Whether every call is printed.
-const TRACE: usize = number(option_env!("ESCAPEMENT_FUZZ_TRACE"));
+/// The parameters with a seed for all campaigns, and a number of calls, in thousands; empty for their own.
+const SEED: &str = "seed";
+const CALLS: &str = "calls";
+/// The parameter that says whether every call is printed; 1 if it is.
+const TRACE: &str = "trace";
 
-const fn number(text: Option<&str>) -> usize {
-    let Some(text) = text else { return 0 };
-    let (bytes, mut value, mut index) = (text.as_bytes(), 0usize, 0);
-    while index < bytes.len() {
-        value = value * 10 + (bytes[index] - b'0') as usize;
-        index += 1;
-    }
-    value
+fn number<T: FromStr>(name: &str) -> Option<T> {
+    archive::parameter(name).parse().ok()
 }
 
 /// Calls after which the hostile component is made anew.
@@ -137,7 +134,7 @@ pub struct Grounds<'a> {
 impl<'a> Grounds<'a> {
     /// Takes the machine's resources.
     pub fn new(environment: &'a mut Environment, boot: &'static BootInfo) -> Result<Self> {
-        let program = tar::find(userlib::components!(), "kernel-fuzz-target-component");
+        let program = archive::file("kernel-fuzz-target-component");
         let clock = Clock::start(environment, boot)?;
         let page = environment.create_shared_page()?;
         let mut pages = [page; MEMBERS];
@@ -205,8 +202,9 @@ impl Campaign {
     }
 
     fn rounds(&self, grounds: &mut Grounds, reached: &mut Reached) -> Result {
-        let seed = if SEED == 0 { self.seed } else { SEED };
-        let limit = 1000 * if CALLS == 0 { self.calls } else { CALLS };
+        let seed = number(SEED).unwrap_or(self.seed);
+        let limit = 1000 * number(CALLS).unwrap_or(self.calls);
+        let trace = number(TRACE).unwrap_or_default();
         let (mut calls, mut round, mut stuck) = (0, 0, 0);
         while calls < limit {
             // The seed makes this round reproducible.
@@ -219,7 +217,7 @@ impl Campaign {
                 ledger.set_random(state.rotate_left(core as u32));
                 ledger.set(Word::CallKind, self.call_kind as usize);
                 ledger.set(Word::Limit, ROUND);
-                ledger.set(Word::Trace, TRACE);
+                ledger.set(Word::Trace, trace);
             }
             let cores = if self.on_all_cores { MEMBERS } else { 1 };
             let system = TestSystem::build(grounds, self.makes_time, cores)?;

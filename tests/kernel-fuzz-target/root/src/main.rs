@@ -19,13 +19,10 @@ mod victims;
 use campaign::{ALL_CORES, CAMPAIGNS, Grounds};
 use reached::Reached;
 use userlib::runtime::StackUse;
-use userlib::{BootInfo, Environment, Result, println, runtime};
+use userlib::{BootInfo, Environment, Result, archive, println, runtime};
 
-/// Only campaigns with a name that contains this text are run; all if it is empty.
-const FILTER: &str = match option_env!("ESCAPEMENT_TEST_FILTER") {
-    Some(filter) => filter,
-    None => "",
-};
+/// The parameter with the wanted campaigns: those with a name that contains this text; all if it is empty.
+const FILTER: &str = "filter";
 
 userlib::root!(main);
 
@@ -46,8 +43,9 @@ fn main(boot: &'static BootInfo) -> Result {
             println!("test fuzz::{name} ... FAILED: {failure}");
         }
     };
+    let filter = archive::parameter(FILTER);
     let wanted = |name: &str| {
-        let filter = FILTER.trim_start_matches("fuzz").trim_start_matches("::");
+        let filter = filter.trim_start_matches("fuzz").trim_start_matches("::");
         name.contains(filter)
     };
     let several = abi::config::SMP.then_some(&ALL_CORES);

@@ -14,20 +14,15 @@ mod verdict;
 
 use run::Runner;
 use suite::GROUPS;
-use userlib::{BootInfo, Environment, Result, println, runtime};
+use userlib::{BootInfo, Environment, Result, archive, println, runtime};
 use verdict::Verdict;
 
-/// Only tests with a name that contains this text, or one of several texts separated by commas, are run.
-const FILTER: &str = match option_env!("ESCAPEMENT_TEST_FILTER") {
-    Some(filter) => filter,
-    None => "",
-};
+/// The parameter with the wanted tests: those with a name that contains this text, or one of several texts separated
+/// by commas.
+const FILTER: &str = "filter";
 
-/// The attacks against which the kernel is hardened.
-const HARDENED: &str = match option_env!("ESCAPEMENT_TEST_HARDENED") {
-    Some(attacks) => attacks,
-    None => "",
-};
+/// The parameter with the attacks against which the kernel is hardened.
+const HARDENED: &str = "hardened";
 
 userlib::root!(main);
 
@@ -36,10 +31,11 @@ fn main(boot: &'static BootInfo) -> Result {
     environment.end_with_root_task("kernel-target")?;
     let mut runner = Runner::new(&mut environment, boot)?;
     let (mut passed, mut failed) = machine::test(boot);
+    let filter = archive::parameter(FILTER);
     for (group, &(file, names)) in GROUPS.iter().enumerate() {
         for (index, name) in names.iter().enumerate() {
             let name = Name { file, name };
-            if !name.matches(FILTER) {
+            if !name.matches(filter) {
                 continue;
             }
             match runner.run(group, index) {
@@ -90,7 +86,7 @@ impl Name {
             return false;
         }
         // This group needs kernels that are not mapped in user mode.
-        if self.file == "x86_isolation" && !HARDENED.contains("meltdown") {
+        if self.file == "x86_isolation" && !archive::parameter(HARDENED).contains("meltdown") {
             return false;
         }
         match filter.split_once("::") {

@@ -11,7 +11,7 @@ use userlib::environment::SharedPage;
 use userlib::environment::names as own;
 use userlib::process::{ProcessSize, SharedProgram};
 use userlib::time::Clock;
-use userlib::{BootInfo, CPtr, Environment, Error, Process, Result, Rights, abi, boot, tar};
+use userlib::{BootInfo, CPtr, Environment, Error, Process, Result, Rights, abi, archive, boot};
 
 /// The size of a test's component, without its memory for objects.
 const SIZE: ProcessSize = ProcessSize {
@@ -60,8 +60,8 @@ fn take_back(process: &Process, slot: CPtr, home: CPtr) -> Result {
 impl<'a> Runner<'a> {
     /// Creates the runner with all resources of the machine.
     pub fn new(environment: &'a mut Environment, boot: &'static BootInfo) -> Result<Self> {
-        let program = tar::find(userlib::components!(), "kernel-target-component")
-            .ok_or(Error::BadProgram("it is not there"))?;
+        let program =
+            archive::file("kernel-target-component").ok_or(Error::BadProgram("it is not there"))?;
         let clock = Clock::start(environment, boot)?;
         Ok(Self {
             clock,

@@ -5,6 +5,8 @@
 //! state changed. A core with a ring takes no fast paths: those have no hooks. The crate [`trace_format`] defines the
 //! events.
 
+#[cfg(feature = "tracing-from-boot")]
+mod boot;
 #[cfg(feature = "tracing")]
 mod ring;
 
@@ -24,6 +26,8 @@ use crate::token::Ptr;
 #[cfg(feature = "tracing")]
 use crate::{arch::UserContext, object::ThreadState};
 
+#[cfg(feature = "tracing-from-boot")]
+pub(crate) use boot::reserve;
 #[cfg(feature = "tracing")]
 pub(crate) use ring::Tracer;
 #[cfg(feature = "tracing")]

@@ -65,6 +65,8 @@ pub(crate) struct Request<'a> {
     pub(crate) cores: Cores,
     pub(crate) hardening: &'a Hardening,
     pub(crate) log: Option<LogLevel>,
+    /// Whether the kernel writes trace events from boot on.
+    pub(crate) tracing: bool,
     pub(crate) root_task: RootTask<'a>,
     /// Whether the kernel's default features are left out: endpoint thresholds, and others that need budget
     /// checks.
@@ -85,6 +87,7 @@ impl Request<'_> {
             cores: self.cores,
             hardening: self.hardening,
             log: self.log,
+            tracing: self.tracing,
             bare: self.bare,
             variables: self.user_profile == UserProfile::Shipped,
         }
@@ -119,6 +122,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BuildArguments) -> Result {
         cores: arguments.cores,
         hardening: &arguments.hardening,
         log: None,
+        tracing: false,
         root_task: RootTask::System(&system),
         bare: false,
         user_profile: UserProfile::Shipped,
@@ -218,6 +222,9 @@ pub(crate) fn build(
     for feature in request.hardening.features() {
         file.push('-');
         file.push_str(feature);
+    }
+    if request.tracing {
+        file.push_str("-tracing");
     }
     let folder = workspace.target().join(&platform.name).join("image");
     let keep = |program: &PathBuf| image::file::keep(&folder, program);

@@ -48,15 +48,11 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
-    /// Say what is in a trace of the kernel, check it, or export it for other tools.
+    /// Boot a system and write a trace of what the kernel did; or say what is in a trace, check it, or export it.
     ///
-    /// All arguments go to the reader of traces; `cargo xtask trace --help` is its help.
-    #[command(disable_help_flag = true)]
-    Trace {
-        /// What to do, and with which file.
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<OsString>,
-    },
+    /// `cargo xtask trace -o FILE` boots; `cargo xtask trace info|check|export FILE` reads, and
+    /// `cargo xtask trace help` says how.
+    Trace(TraceArguments),
     /// Check the description of a system, and show its components, their connections and their time.
     System(SystemArguments),
     /// Calculate whether all deadlines and budgets of a system hold, with the kernel's costs.
@@ -133,9 +129,41 @@ pub(crate) struct QemuArguments {
     /// Show the kernel's log, from this level up, on stderr.
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) log: Option<LogLevel>,
+    /// Build the kernel with trace events, and write them into this file, for `cargo xtask trace`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
     /// Further arguments for QEMU.
     #[arg(last = true, value_name = "QEMU ARGUMENTS")]
     pub(crate) more: Vec<OsString>,
+}
+
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct TraceArguments {
+    #[command(subcommand)]
+    pub(crate) reader: Option<TraceReader>,
+    #[command(flatten)]
+    pub(crate) build: BuildArguments,
+    /// Boot this program, built for the ABI, as the initial thread.
+    #[arg(long, value_name = "FILE.elf", conflicts_with = "system")]
+    pub(crate) root_task: Option<PathBuf>,
+    /// Use the host's time instead of the number of executed instructions.
+    #[arg(long)]
+    pub(crate) real_time: bool,
+    /// End the run after this time; what has happened so far is in the trace.
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) seconds: Option<u64>,
+    /// The file to write.
+    #[arg(short, long, value_name = "FILE", required = true)]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// What the reader of traces does.
+#[derive(Subcommand, Debug)]
+pub(crate) enum TraceReader {
+    /// All arguments go to the reader.
+    #[command(external_subcommand)]
+    Reader(Vec<OsString>),
 }
 
 /// Without `--platform` the description is checked for all platforms on which the system runs, and shown for
@@ -383,7 +411,7 @@ impl Command {
         match self {
             Self::Sdk(_) => Some("sdk"),
             Self::Sim { .. } => Some("sim"),
-            Self::Trace { .. } => Some("trace"),
+            Self::Trace(_) => Some("trace"),
             Self::Bench(_) => Some("bench"),
             Self::Assure(_) => Some("assure"),
             Self::Check(_) if !in_project => Some("check"),

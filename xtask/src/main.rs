@@ -88,7 +88,7 @@ fn main() -> ExitCode {
             Command::Qemu(arguments) => qemu::run(&workspace, &arguments),
             Command::Test(arguments) => test::run(&workspace, &arguments),
             Command::Sim { arguments } => sim::run(&workspace, sim::Program::Simulator, &arguments),
-            Command::Trace { arguments } => sim::run(&workspace, sim::Program::Trace, &arguments),
+            Command::Trace(arguments) => sim::trace(&workspace, arguments),
             Command::Analyse(arguments) => analyse::run(&workspace, &arguments),
             Command::System(arguments) => describe::run(&workspace, &arguments),
             Command::Bench(arguments) => bench::run(&workspace, &arguments),

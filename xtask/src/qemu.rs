@@ -7,6 +7,7 @@ mod machine;
 mod supervise;
 
 use std::io::{IsTerminal, Write, stdout};
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ use crate::log::{self, Log};
 use crate::platform::{Exit, Platform};
 use crate::post_mortem::PostMortems;
 use crate::setup;
+use crate::sim;
 use crate::system::System;
 use crate::ui::say;
 use crate::workspace::Workspace;
@@ -58,6 +60,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
         cores: arguments.build.cores,
         hardening: &arguments.build.hardening,
         log: arguments.log,
+        tracing: arguments.trace.is_some(),
         root_task,
         bare: false,
         user_profile: build::UserProfile::Shipped,
@@ -65,15 +68,30 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
         parameters: &[],
     };
     let built = build::build(workspace, &tools, &request)?;
-    emulate(workspace, &platform, &emulator, &built, arguments)
+    let Some(trace) = &arguments.trace else {
+        return emulate(workspace, &platform, &emulator, &built, arguments, None);
+    };
+    let ram = tempfile::NamedTempFile::new_in(workspace.target());
+    let ram = ram.context("cannot make a file for the machine's RAM")?;
+    let outcome = emulate(
+        workspace,
+        &platform,
+        &emulator,
+        &built,
+        arguments,
+        Some(ram.path()),
+    )?;
+    sim::collect(workspace, &platform.name, ram.path(), trace)?;
+    Ok(outcome)
 }
 
 fn emulate(
     workspace: &Workspace,
     platform: &Platform,
-    emulator: &std::path::Path,
+    emulator: &Path,
     built: &Built,
     arguments: &QemuArguments,
+    ram: Option<&Path>,
 ) -> Result {
     let log = match &built.log_decoder {
         Some(decoder) => Some(Log::open(workspace, decoder, &built.kernel, log::show)?),
@@ -86,6 +104,7 @@ fn emulate(
         cores: arguments.build.cores.count,
         hardening: &arguments.build.hardening,
         log: socket.as_deref(),
+        ram,
         icount: arguments.is_virtual(),
         gdb: arguments.gdb,
         more: &arguments.more,

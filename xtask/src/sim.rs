@@ -1,11 +1,13 @@
 //! The commands `sim` and `trace`: build and run programs of the host that have options of their own.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 use std::process::Command;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 
-use crate::qemu::{Ending, Supervisor};
+use crate::cli::{QemuArguments, TraceArguments, TraceReader};
+use crate::qemu::{self, Ending, Supervisor};
 use crate::toolchain::Toolchain;
 use crate::ui::Step;
 use crate::workspace::Workspace;
@@ -27,6 +29,62 @@ impl Program {
             Self::Simulator => "simulator",
             Self::Trace => "trace",
         }
+    }
+}
+
+/// The command `trace`: boots a system and writes a trace, or reads one.
+pub(crate) fn trace(workspace: &Workspace, arguments: TraceArguments) -> Result {
+    let (reader, output) = (arguments.reader, arguments.output);
+    let Some(output) = output else {
+        let Some(TraceReader::Reader(arguments)) = reader else {
+            bail!("no file is given for the trace; add -o FILE");
+        };
+        return run(workspace, Program::Trace, &arguments);
+    };
+    let outcome = qemu::run(
+        workspace,
+        &QemuArguments {
+            build: arguments.build,
+            icount: !arguments.real_time,
+            real_time: arguments.real_time,
+            root_task: arguments.root_task,
+            timeout: arguments.seconds,
+            gdb: false,
+            log: None,
+            trace: Some(output.clone()),
+            more: Vec::new(),
+        },
+    )?;
+    run(
+        workspace,
+        Program::Trace,
+        &["info".into(), output.into_os_string()],
+    )?;
+    Ok(match outcome {
+        // The run was to end then.
+        Outcome::Timeout => Outcome::Success,
+        outcome => outcome,
+    })
+}
+
+/// Writes the trace that is in a machine's RAM into the file `output`.
+pub(crate) fn collect(
+    workspace: &Workspace,
+    platform: &str,
+    ram: &Path,
+    output: &Path,
+) -> Result<()> {
+    let arguments: [&OsStr; 6] = [
+        "collect".as_ref(),
+        ram.as_ref(),
+        "--platform".as_ref(),
+        platform.as_ref(),
+        "--output".as_ref(),
+        output.as_ref(),
+    ];
+    match run(workspace, Program::Trace, &arguments.map(OsString::from))? {
+        Outcome::Success => Ok(()),
+        _ => bail!("the trace could not be written"),
     }
 }
 

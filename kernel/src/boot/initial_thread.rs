@@ -54,6 +54,8 @@ pub fn start<A: Arch>(kernel: &mut Kernel<A>, parameters: &BootParameters<'_>) {
     let layout = Layout::new::<A>(parameters);
     let mut boot = BootAllocator::new(parameters.ram, layout.cnode_radix());
 
+    #[cfg(feature = "tracing-from-boot")]
+    crate::tracing::reserve(&mut boot, parameters.nodes);
     let thread = emplace::<A, _>(boot.alloc(TCB_BITS), Thread::new(0, 0));
     kernel.list_thread(thread);
     let context = emplace::<A, _>(boot.alloc(MIN_SCHED_CONTEXT_BITS), SchedContext::new());
@@ -309,6 +311,8 @@ fn start_thread<A: Arch>(
         }
     }
     kernel.core.now = kernel.arch.now();
+    #[cfg(feature = "tracing-from-boot")]
+    kernel.trace_from_boot();
     let slice = Microseconds(abi::config::BOOT_THREAD_TIME_SLICE * 1000);
     let budget = kernel.arch.clock().ticks(slice);
     let now = kernel.core.now;

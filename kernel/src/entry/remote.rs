@@ -10,6 +10,8 @@ impl<A: Arch> CoreHandle<A> {
     pub fn join(&mut self) {
         let mut kernel = self.enter_exclusive();
         kernel.core.now = kernel.arch.now();
+        #[cfg(feature = "tracing-from-boot")]
+        kernel.trace_from_boot();
         kernel.trace_start();
         kernel.choose_again();
         kernel.leave();

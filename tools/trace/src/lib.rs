@@ -3,6 +3,7 @@
 //!
 //! The page "Traces" of the book is the tutorial; the format is on the page "The trace format".
 
+mod collect;
 pub mod export;
 mod file;
 mod rules;
@@ -11,6 +12,7 @@ mod summary;
 mod timeline;
 mod trace;
 
+pub use collect::collect;
 pub use file::{Answer, File, Unreadable};
 pub use rules::{Complaint, check};
 pub use state::{Activity, Context, ContextKey, Core, State, Status, Thread, ThreadKey};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use trace::{Trace, check, export, summary};
+use trace::{Trace, check, collect, export, summary};
 
 /// Reads a trace of the kernel.
 #[derive(Parser)]
@@ -21,6 +21,17 @@ enum Command {
     Info {
         /// The trace.
         file: PathBuf,
+    },
+    /// Writes the trace that a kernel has left in its machine's RAM.
+    Collect {
+        /// A copy of the RAM.
+        ram: PathBuf,
+        /// The name of the platform.
+        #[arg(long, value_name = "P")]
+        platform: String,
+        /// The file to write.
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
     },
     /// Checks the trace against rules that every trace keeps.
     Check {
@@ -66,6 +77,15 @@ fn main() -> ExitCode {
         Command::Info { file } => read(&file).map(|trace| {
             print!("{}", summary(&trace));
             true
+        }),
+        Command::Collect {
+            ram,
+            platform,
+            output,
+        } => collect(&ram, platform).and_then(|file| {
+            let written = fs::write(&output, file.to_bytes());
+            written.map_err(|error| format!("cannot write {}: {error}", output.display()))?;
+            Ok(true)
         }),
         Command::Check { file } => read(&file).map(|trace| report(&trace)),
         Command::Export {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use simulator::scenarios::find;
 use simulator::{Options, Simulation};
-use trace::{File, Trace, Unreadable, check, export, summary};
+use trace::{File, Trace, Unreadable, check, collect, export, summary};
 use trace_format::{Kind, RingReader};
 
 fn file(name: &str) -> File {
@@ -211,4 +211,47 @@ proptest! {
             export::svg(&trace, 0, trace.end);
         }
     }
+}
+
+/// A copy of RAM with these pieces at these addresses.
+fn ram(pieces: &[(usize, &[u8])]) -> tempfile::NamedTempFile {
+    let mut memory = vec![0; 16 * 4096];
+    for (address, piece) in pieces {
+        memory.resize(memory.len().max(address + piece.len()), 0);
+        memory[*address..][..piece.len()].copy_from_slice(piece);
+    }
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(&file, memory).unwrap();
+    file
+}
+
+#[test]
+fn rings_are_found_in_ram() {
+    let ring = file("timeout").rings.remove(0);
+    let mut second = ring.clone();
+    // Its core, as the book says.
+    second[10] = 1;
+    let (first_at, second_at) = (1 << 20, 2 << 20);
+    let garbage = [&trace_format::MAGIC[..], &[0xff; 100]].concat();
+    // A ring that would reach beyond the RAM.
+    let cut_off = &ring[..4096];
+    let ram = ram(&[
+        (0x2000, &garbage),
+        (0x3004, &ring[..64]),
+        (first_at, &second),
+        (second_at, &ring),
+        (3 << 20, cut_off),
+    ]);
+    let found = collect(ram.path(), "board".to_string()).unwrap();
+    assert_eq!(found.platform, "board");
+    assert!(found.rings == [ring, second], "in the order of the cores");
+}
+
+#[test]
+fn ram_without_a_ring_is_refused() {
+    let ram = ram(&[]);
+    let words = collect(ram.path(), "board".to_string()).unwrap_err();
+    assert!(words.contains("no ring of trace events"), "{words}");
+    let words = collect("nowhere".as_ref(), "board".to_string()).unwrap_err();
+    assert!(words.starts_with("cannot read nowhere"), "{words}");
 }

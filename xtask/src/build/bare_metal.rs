@@ -8,7 +8,7 @@ use std::process::Command;
 
 use parking_lot::FairMutexGuard;
 
-use super::sysroot::sysroot;
+use super::sysroot::{Libraries, sysroot};
 use crate::cli::AbiOption;
 use crate::platform::Platform;
 use crate::setup::BuildTools;
@@ -103,7 +103,7 @@ impl<'a> BareMetal<'a> {
             .current_dir(self.project.unwrap_or(self.workspace.root()))
             .args(["--target", self.target(side)])
             .arg("--target-dir")
-            .arg(self.target_folder())
+            .arg(self.target_folder(side))
             .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
             .env("CARGO_ENCODED_RUSTDOCFLAGS", rustdoc);
         for name in crates {
@@ -145,11 +145,17 @@ impl<'a> BareMetal<'a> {
     /// The sysroot with the libraries `core`, `alloc` and `compiler_builtins`. All programs for a target share them;
     /// only a kernel with retpolines needs its own, because code of `core` branches indirectly, too.
     fn sysroot(&self, side: Side) -> Result<PathBuf> {
-        let flags: &[&str] = match side {
-            Side::Kernel if self.retpolines => &[RETPOLINES],
-            _ => &[],
+        let (libraries, flags): (_, &[&str]) = match side {
+            Side::Kernel if self.retpolines => (Libraries::Core, &[RETPOLINES]),
+            _ => (Libraries::All, &[]),
         };
-        sysroot(self.workspace, self.tools, self.target(side), flags)
+        sysroot(
+            self.workspace,
+            self.tools,
+            self.target(side),
+            libraries,
+            flags,
+        )
     }
 
     fn rustflags(&self, side: Side) -> Vec<String> {
@@ -188,12 +194,25 @@ impl<'a> BareMetal<'a> {
         }
     }
 
-    /// Cargo's target folder. Platforms with the same target share it: cargo gives different names to what it builds
-    /// with different flags. Their programs have the same paths, so they are to be read before the next build, under
-    /// the same lock.
-    fn target_folder(&self) -> PathBuf {
+    /// Cargo's target folder. Platforms with the same target share that of programs: cargo gives different names to
+    /// what it builds with different flags. The programs have the same paths, so they are to be read before the next
+    /// build, under the same lock. Kernels and stubs have a folder for each set of flags: if paths are mapped, cargo
+    /// leaves the flags out of the names, so that the same sources give the same bytes, and would build anew what
+    /// other flags have overwritten.
+    fn target_folder(&self, side: Side) -> PathBuf {
         let tools = self.workspace.target().join(self.tools.folder);
-        tools.join(&self.platform.target)
+        let folder = tools.join(&self.platform.target);
+        match side {
+            Side::User => folder,
+            Side::Kernel | Side::Stub => folder.join(format!("kernels-{:04x}", self.flags(side))),
+        }
+    }
+
+    /// A number for the flags of a side.
+    fn flags(&self, side: Side) -> u16 {
+        let mut hasher = DefaultHasher::new();
+        self.rustflags(side).hash(&mut hasher);
+        hasher.finish() as u16
     }
 
     /// Waits until nothing else builds in this target folder.
@@ -208,13 +227,13 @@ impl<'a> BareMetal<'a> {
         self.platform.user.devices.hash(&mut hasher);
         let flags = hasher.finish() as u16;
         let name = format!("{}-{flags:04x}", self.target(Side::User));
-        self.target_folder().join("files").join(name)
+        self.target_folder(Side::User).join("files").join(name)
     }
 
     /// The path at which cargo puts the program `name`.
     pub(crate) fn program(&self, side: Side, profile: &str, name: &str) -> PathBuf {
         let folder = if profile == "dev" { "debug" } else { profile };
-        self.target_folder()
+        self.target_folder(side)
             .join(self.target(side))
             .join(folder)
             .join(name)

@@ -73,6 +73,7 @@ mod tests {
             cores: Cores::ONE,
             hardening: &Hardening::default(),
             log: logs.then_some(LogLevel::Debug),
+            tracing: false,
             root_task: RootTask::File(Path::new("")),
             bare: false,
             user_profile: UserProfile::Tests,

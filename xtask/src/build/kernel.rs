@@ -20,6 +20,8 @@ pub(crate) struct Recipe<'a> {
     pub(crate) cores: Cores,
     pub(crate) hardening: &'a Hardening,
     pub(crate) log: Option<LogLevel>,
+    /// Whether it writes trace events from boot on.
+    pub(crate) tracing: bool,
     /// Whether the kernel's default features are left out.
     pub(crate) bare: bool,
     /// Whether a debugger shows its variables, which takes a sixth of a debug kernel's build.
@@ -110,6 +112,9 @@ pub(super) fn build(bare_metal: &BareMetal<'_>, recipe: &Recipe<'_>) -> Result<P
     }
     if recipe.cores.big_lock {
         features.push("big-lock");
+    }
+    if recipe.tracing {
+        features.push("tracing");
     }
     features.extend(recipe.hardening.features());
     let features: Vec<_> = features

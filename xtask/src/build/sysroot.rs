@@ -37,17 +37,27 @@ const SOURCE: &str = "#![no_std]\n";
 /// time wants to be the same everywhere.
 const FLAGS: [&str; 2] = ["-Crelocation-model=static", "-Cembed-bitcode=yes"];
 
-/// The sysroot with the libraries for a target, compiled with `flags` beside those that all have. It is made unless
-/// it exists.
+/// Which libraries a sysroot has.
+#[derive(Clone, Copy, Debug, Hash)]
+pub(super) enum Libraries {
+    /// What a kernel uses: `core` and `compiler_builtins`.
+    Core,
+    /// These and `alloc`.
+    All,
+}
+
+/// The sysroot with libraries for a target, compiled with `flags` beside those that all have. It is made unless it
+/// exists.
 pub(super) fn sysroot(
     workspace: &Workspace,
     tools: &BuildTools,
     target: &str,
+    libraries: Libraries,
     flags: &[&str],
 ) -> Result<PathBuf> {
     let flags: Vec<_> = FLAGS.iter().chain(flags).copied().collect();
     let mut hasher = DefaultHasher::new();
-    (tools.toolchain.version(), MANIFEST, &flags).hash(&mut hasher);
+    (tools.toolchain.version(), MANIFEST, libraries, &flags).hash(&mut hasher);
     let parent = workspace.target().join(tools.folder).join("sysroots");
     let folder = parent.join(format!("{target}-{:08x}", hasher.finish() as u32));
     if folder.is_dir() {
@@ -70,7 +80,10 @@ pub(super) fn sysroot(
     command
         .current_dir(&package)
         .args(["build", "--release", "--target", target])
-        .args(["-Zbuild-std=core,alloc,compiler_builtins"])
+        .arg(match libraries {
+            Libraries::Core => "-Zbuild-std=core,compiler_builtins",
+            Libraries::All => "-Zbuild-std=core,alloc,compiler_builtins",
+        })
         .args(["-Zbuild-std-features=compiler-builtins-mem"])
         .args(["--message-format=json-render-diagnostics", "--target-dir"])
         .arg(work.path().join("target"))
@@ -80,13 +93,13 @@ pub(super) fn sysroot(
     cargo::run(&step, &mut command)?;
 
     let made = work.path().join("sysroot");
-    let libraries = made.join("lib/rustlib").join(target).join("lib");
-    fs::create_dir_all(&libraries).with_context(context)?;
+    let place = made.join("lib/rustlib").join(target).join("lib");
+    fs::create_dir_all(&place).with_context(context)?;
     let files = artifacts(&messages).with_context(context)?;
     ensure!(!files.is_empty(), "cargo made no libraries for {target}");
     for file in files {
         let name = file.file_name().context("a library without a name")?;
-        fs::copy(&file, libraries.join(name)).with_context(context)?;
+        fs::copy(&file, place.join(name)).with_context(context)?;
     }
     fs::rename(&made, &folder).with_context(context)?;
     Ok(folder)

@@ -18,6 +18,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) hardening: &'a Hardening,
     /// The socket that receives the kernel's log.
     pub(crate) log: Option<&'a Path>,
+    /// The file in which the machine's RAM is, to be read after the run.
+    pub(crate) ram: Option<&'a Path>,
     /// Virtual time is the number of executed instructions.
     pub(crate) icount: bool,
     /// Stop before the first instruction and wait for a debugger.
@@ -48,6 +50,15 @@ impl Machine<'_> {
             let mut device = OsString::from("socket,id=log,path=");
             device.push(escaped(socket));
             command.arg("-chardev").arg(device);
+        }
+        if let Some(file) = self.ram {
+            let size = qemu.memory;
+            let mut backend = OsString::from(format!(
+                "memory-backend-file,id=ram,share=on,size={size}M,mem-path="
+            ));
+            backend.push(escaped(file));
+            command.arg("-object").arg(backend);
+            command.args(["-machine", "memory-backend=ram"]);
         }
         for serial in &qemu.serial {
             command.arg("-serial").arg(match serial {
@@ -109,6 +120,7 @@ mod tests {
             cores: 2,
             hardening,
             log: log.map(Path::new),
+            ram: None,
             icount: true,
             gdb: true,
             more: &more.iter().map(OsString::from).collect::<Vec<_>>(),

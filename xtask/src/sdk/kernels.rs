@@ -57,6 +57,7 @@ impl Prebuilt {
             },
             hardening,
             log: None,
+            tracing: false,
             bare: false,
             variables: true,
         }
@@ -92,6 +93,7 @@ impl Prebuilt {
             && !cores.big_lock
             && !recipe.hardening.is_wanted()
             && recipe.log.is_none()
+            && !recipe.tracing
             && !recipe.bare
     }
 }
@@ -121,6 +123,9 @@ fn options(recipe: &Recipe<'_>) -> String {
     }
     if let Some(level) = recipe.log {
         text.push_str(&format!(" --log {}", level.name()));
+    }
+    if recipe.tracing {
+        text.push_str(" --trace");
     }
     text
 }
@@ -219,6 +224,8 @@ mod tests {
         );
         let log = Some(LogLevel::Info);
         assert!(error(Recipe { log, ..plain }).contains("`--kernel debug --log info`"));
+        let tracing = true;
+        assert!(error(Recipe { tracing, ..plain }).contains("`--kernel debug --trace`"));
         let hardening = &all;
         assert!(error(Recipe { hardening, ..plain }).contains("`--kernel debug --harden all`"));
         let cores = Cores {

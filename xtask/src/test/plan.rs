@@ -21,6 +21,8 @@ const BENCHMARK: &str = "benchmark";
 const MACHINE: &str = "machine";
 /// Names of tests that need several cores contain this.
 const CORES: &str = "cores";
+/// Those of several cores that depend on a board.
+const CORES_OF_BOARD: &str = "cores::,cores_memory,cores_signals";
 /// The fuzzer's test that needs several cores.
 const FUZZ_OF_ALL_CORES: &str = "fuzz::from_all_cores";
 /// The test of the log.
@@ -136,7 +138,7 @@ pub(super) fn runs<'a>(
         runs.push(match is_joined {
             true => Run {
                 cores: Cores::TWO,
-                ..part(&format!("{names},{CORES}"))?
+                ..part(&format!("{names},{CORES_OF_BOARD}"))?
             },
             false => part(names)?,
         });

@@ -111,6 +111,7 @@ impl Run<'_> {
             cores: self.cores,
             hardening: &self.hardening,
             log: self.is_logged.then_some(LogLevel::Debug),
+            tracing: false,
             root_task: RootTask::System(&self.system),
             bare: false,
             user_profile: UserProfile::Tests,
@@ -229,6 +230,7 @@ impl Run<'_> {
             cores: self.cores.count,
             hardening: &self.hardening,
             log: socket.as_deref(),
+            ram: None,
             // Virtual time counts instructions, so that a busy host affects no test.
             icount: !self.arguments.parallel && !self.is_stress,
             gdb: false,

@@ -76,6 +76,7 @@ impl<'a> Trial<'a> {
             cores: self.cores.count,
             hardening: &Hardening::default(),
             log: None,
+            ram: None,
             icount: true,
             gdb: false,
             more: &[],

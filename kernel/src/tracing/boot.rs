@@ -1,0 +1,48 @@
+//! Memory for the rings of all cores, reserved at boot: each core is traced from its first kernel entry on.
+//!
+//! A ring begins at a page boundary and says what it is, so that a copy of the machine's RAM is all that a tool needs.
+
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use trace_format::{Detail, Mode, Settings};
+
+use crate::arch::Arch;
+use crate::boot::BootAllocator;
+use crate::config::CORES;
+use crate::sched::Scheduler;
+
+/// The size of a ring is 2 to this number of bytes: room for half a million events.
+const RING_BITS: usize = 24;
+
+/// The address of the memory for each core's ring until the core takes it; 0 before and after.
+static RINGS: [AtomicUsize; CORES] = [const { AtomicUsize::new(0) }; CORES];
+
+/// Reserves memory for the rings of as many cores.
+///
+/// # Panics
+/// If there is too little memory.
+pub(crate) fn reserve<A: Arch>(boot: &mut BootAllocator<A>, cores: usize) {
+    for ring in RINGS.iter().take(cores) {
+        ring.store(A::to_virtual(boot.alloc(RING_BITS)), Relaxed);
+    }
+}
+
+impl<A: Arch> Scheduler<A> {
+    /// Lets this core write events from now on, if memory is reserved for them.
+    pub(crate) fn trace_from_boot(&mut self) {
+        let address = RINGS[self.core.id].swap(0, Relaxed);
+        if address == 0 {
+            return;
+        }
+        let start = core::ptr::with_exposed_provenance_mut(address);
+        // SAFETY: so much memory was reserved for this, and it is taken only once.
+        let memory = unsafe { core::slice::from_raw_parts_mut(start, 1 << RING_BITS) };
+        let settings = Settings {
+            core: self.core.id as u8,
+            detail: Detail::Full,
+            mode: Mode::Stop,
+            frequency: self.arch.clock().frequency(),
+        };
+        self.start_tracing(memory, settings);
+    }
+}

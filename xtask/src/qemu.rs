@@ -81,8 +81,11 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
         arguments,
         Some(ram.path()),
     )?;
-    sim::collect(workspace, &platform.name, ram.path(), trace)?;
-    Ok(outcome)
+    let collection = sim::collection(&platform.name, ram.path(), trace);
+    match sim::run(workspace, sim::Program::Trace, &collection)? {
+        Outcome::Success => Ok(outcome),
+        other => Ok(other),
+    }
 }
 
 fn emulate(

@@ -1,7 +1,7 @@
 //! The commands `sim` and `trace`: build and run programs of the host that have options of their own.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail};
@@ -12,6 +12,9 @@ use crate::toolchain::Toolchain;
 use crate::ui::Step;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, cargo};
+
+/// The profile of programs that users run.
+const PROFILE: &str = "host";
 
 /// A program of the host.
 #[derive(Clone, Copy, Debug)]
@@ -67,13 +70,8 @@ pub(crate) fn trace(workspace: &Workspace, arguments: TraceArguments) -> Result 
     })
 }
 
-/// Writes the trace that is in a machine's RAM into the file `output`.
-pub(crate) fn collect(
-    workspace: &Workspace,
-    platform: &str,
-    ram: &Path,
-    output: &Path,
-) -> Result<()> {
+/// The arguments with which the reader of traces writes what is in a machine's RAM into the file `output`.
+pub(crate) fn collection(platform: &str, ram: &Path, output: &Path) -> [OsString; 6] {
     let arguments: [&OsStr; 6] = [
         "collect".as_ref(),
         ram.as_ref(),
@@ -82,26 +80,29 @@ pub(crate) fn collect(
         "--output".as_ref(),
         output.as_ref(),
     ];
-    match run(workspace, Program::Trace, &arguments.map(OsString::from))? {
-        Outcome::Success => Ok(()),
-        _ => bail!("the trace could not be written"),
-    }
+    arguments.map(OsString::from)
+}
+
+/// Builds a program with a profile of cargo; returns its file.
+pub(crate) fn build(workspace: &Workspace, program: Program, profile: &str) -> Result<PathBuf> {
+    let package = program.package();
+    let toolchain =
+        Toolchain::host().context("no cargo is in use; start the tool as `cargo xtask`")?;
+    let mut build = toolchain.cargo();
+    build
+        .current_dir(workspace.root())
+        .args(["build", "--profile", profile, "-p", package]);
+    cargo::run(
+        &Step::begin(&format!("building the program `{package}`")),
+        &mut build,
+    )?;
+    Ok(workspace.target().join(profile).join(package))
 }
 
 /// Runs a program with these arguments.
 pub(crate) fn run(workspace: &Workspace, program: Program, arguments: &[OsString]) -> Result {
     let package = program.package();
-    let toolchain =
-        Toolchain::host().context("no cargo is in use; start the tool as `cargo xtask`")?;
-    {
-        let step = Step::begin(&format!("building the program `{package}`"));
-        let mut build = toolchain.cargo();
-        build
-            .current_dir(workspace.root())
-            .args(["build", "--profile", "host", "-p", package]);
-        cargo::run(&step, &mut build)?;
-    }
-    let mut program = Command::new(workspace.target().join("host").join(package))
+    let mut program = Command::new(build(workspace, program, PROFILE)?)
         .args(arguments)
         .spawn()
         .with_context(|| format!("cannot start the program `{package}`"))?;

@@ -42,6 +42,10 @@ const SYSTEM: &str = "system";
 
 /// The examples that are run on every platform: new users try the first, and the second drives a board's devices.
 const EVERYWHERE: [&str; 2] = ["demo", "lines"];
+/// The test of a trace.
+const TRACE: &str = "trace";
+/// The example of which the kernel's trace is checked; in a short run on a platform without options.
+const TRACED: &str = "demo";
 /// Tests of the suite that depend on a board.
 const BOARD: &str =
     "arm_irq,arm_signals,boot_info,budget,call_reply,fpu,hidden_registers,irq,long_time,untyped";
@@ -100,6 +104,7 @@ pub(super) fn runs<'a>(
             .or((scope != Scope::All).then_some(FEW_CALLS)),
         is_example: false,
         is_logged: false,
+        is_traced: false,
         is_stress: false,
         arguments,
     };
@@ -126,8 +131,8 @@ pub(super) fn runs<'a>(
             ..run(System::of_project(workspace, &folder)?)
         }]);
     }
-    let [fuzz, benchmark, machine, system, log, stress] =
-        [FUZZ, BENCHMARK, MACHINE, SYSTEM, LOG, STRESS].map(|name| filter.starts_with(name));
+    let [fuzz, benchmark, machine, system, log, stress, trace] =
+        [FUZZ, BENCHMARK, MACHINE, SYSTEM, LOG, STRESS, TRACE].map(|name| filter.starts_with(name));
     let two_cores = platform.has(Cores::TWO) && !arguments.cores.are_several();
     let own = matches!(scope, Scope::Own(_));
 
@@ -142,7 +147,7 @@ pub(super) fn runs<'a>(
             },
             false => part(names)?,
         });
-    } else if !fuzz && !benchmark && !machine && !system && !log && !stress {
+    } else if !fuzz && !benchmark && !machine && !system && !log && !stress && !trace {
         runs.push(suite()?);
     }
     // Tests of several cores.
@@ -242,6 +247,18 @@ pub(super) fn runs<'a>(
                 });
             }
         }
+    }
+    let is_traced = match scope {
+        Scope::All => platform.covers >= Coverage::Architecture,
+        Scope::Portable => platform.timer.is_empty(),
+        Scope::Own(_) => false,
+    };
+    if all && is_traced || trace {
+        runs.push(Run {
+            is_example: true,
+            is_traced: true,
+            ..run(System::load(workspace, TRACED)?)
+        });
     }
     if all && !own || fuzz {
         runs.push(Run {

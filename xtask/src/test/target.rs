@@ -1,8 +1,9 @@
 //! Tests on the target: ordinary systems with root tasks that print a line for each test and a summary at the
 //! end. Only printed results count: a run that ends unexpectedly is a failure.
 
+use std::ffi::OsString;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -23,7 +24,7 @@ use crate::qemu::{Ending, Machine, Supervisor};
 use crate::setup::{self, BuildTools};
 use crate::system::System;
 use crate::workspace::Workspace;
-use crate::{Result, bochs};
+use crate::{Result, bochs, sim};
 
 /// The parameters with the fuzzer's seed and number of calls in thousands, empty for its own, and whether it prints
 /// every call.
@@ -54,6 +55,8 @@ pub(super) struct Run<'a> {
     pub(super) is_example: bool,
     /// Whether the kernel's log is a test, too.
     pub(super) is_logged: bool,
+    /// Whether the kernel writes trace events, and the trace is checked.
+    pub(super) is_traced: bool,
     /// Whether time is the host's, and the host is kept busy.
     pub(super) is_stress: bool,
     pub(super) arguments: &'a TestArguments,
@@ -85,6 +88,9 @@ impl Run<'_> {
         if self.is_logged {
             add("logged");
         }
+        if self.is_traced {
+            add("traced");
+        }
         if self.is_stress {
             add("the host's time");
         }
@@ -111,7 +117,7 @@ impl Run<'_> {
             cores: self.cores,
             hardening: &self.hardening,
             log: self.is_logged.then_some(LogLevel::Debug),
-            tracing: false,
+            tracing: self.is_traced,
             root_task: RootTask::System(&self.system),
             bare: false,
             user_profile: UserProfile::Tests,
@@ -145,9 +151,14 @@ impl Run<'_> {
         };
         let heard = Heard::default();
         let failure = platform.qemu.exit.failure;
+        let ram = match self.is_traced {
+            true => Some(tempfile::NamedTempFile::new_in(self.workspace.target())?),
+            false => None,
+        };
+        let ram = ram.as_ref().map(|file| file.path());
         let (ending, success) = match self.arguments.emulator {
             Emulator::Qemu => (
-                self.on_qemu(built, supervisor, &heard, show)?,
+                self.on_qemu(built, supervisor, &heard, ram, show)?,
                 platform.qemu.exit.success,
             ),
             Emulator::Bochs => (self.on_bochs(&built.image, supervisor, show)?, bochs::OFF),
@@ -180,7 +191,12 @@ impl Run<'_> {
             Tally::from_test(&line).unwrap_or(Tally::FAILURE)
         };
         if self.is_example {
-            return Ok(tell(&plan::example(&self.system.name), end.failure()));
+            let mut tally = tell(&plan::example(&self.system.name), end.failure());
+            if let Some(ram) = ram {
+                let complaint = self.check_trace(ram)?;
+                tally += tell("trace::rules_hold", complaint.as_deref());
+            }
+            return Ok(tally);
         }
         let must_run = self.arguments.filter.is_none();
         let (mut tally, complaint) = judge(&String::from_utf8_lossy(&output), &end, must_run);
@@ -199,6 +215,23 @@ impl Run<'_> {
         Ok(tally)
     }
 
+    /// What the reader of traces complains about in the trace that is in the machine's RAM.
+    fn check_trace(&self, ram: &Path) -> Result<Option<String>> {
+        let reader = sim::build(self.workspace, sim::Program::Trace, "tool")?;
+        let trace = tempfile::NamedTempFile::new_in(self.workspace.target())?;
+        let collection = sim::collection(&self.platform.name, ram, trace.path());
+        let check = [OsString::from("check"), trace.path().into()];
+        for arguments in [&collection[..], &check] {
+            let output = Command::new(&reader).args(arguments).output();
+            let output = output.with_context(|| format!("cannot start {}", reader.display()))?;
+            if !output.status.success() {
+                let words = [&*output.stdout, &output.stderr].concat();
+                return Ok(Some(String::from_utf8_lossy(&words).into_owned()));
+            }
+        }
+        Ok(None)
+    }
+
     fn timeout(&self) -> Duration {
         Duration::from_secs(self.arguments.timeout)
     }
@@ -209,6 +242,7 @@ impl Run<'_> {
         built: &Built,
         supervisor: &Supervisor,
         heard: &Heard,
+        ram: Option<&Path>,
         show: impl FnMut(&[u8]) + Send,
     ) -> Result<Ending> {
         let platform = self.platform;
@@ -230,7 +264,7 @@ impl Run<'_> {
             cores: self.cores.count,
             hardening: &self.hardening,
             log: socket.as_deref(),
-            ram: None,
+            ram,
             // Virtual time counts instructions, so that a busy host affects no test.
             icount: !self.arguments.parallel && !self.is_stress,
             gdb: false,

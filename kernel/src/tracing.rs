@@ -13,7 +13,7 @@ mod ring;
 #[cfg(feature = "tracing")]
 use abi::MessageInfo;
 #[cfg(feature = "tracing")]
-use abi::registers::INFO;
+use abi::registers::{CAP, INFO, MR};
 #[cfg(feature = "tracing")]
 use trace_format::{Blocking, Kind, ObjectId, Reason};
 
@@ -308,6 +308,20 @@ hooks! {
     fn trace_criticality(&mut self, thread: Ptr<Thread<A>>) {
         let criticality = self[thread].criticality;
         self.thread_event(Kind::Criticality, thread, criticality.into(), 0);
+    }
+
+    /// The thread marks this point by the system call `TraceMark`.
+    fn trace_mark(&mut self, thread: Ptr<Thread<A>>) {
+        self.event(Kind::Marked, |this| {
+            let context = &this[thread].context;
+            let word = |index: usize| context.get(MR[index]) as u64;
+            let value = match usize::BITS {
+                32 => word(1) | word(2) << 32,
+                _ => word(1),
+            };
+            let what = (context.get(CAP) as u64) << 32;
+            (id(Some(thread)), what | word(0) & u64::from(u32::MAX), value)
+        });
     }
 
     fn trace_thread_created(&mut self, thread: Ptr<Thread<A>>) {

@@ -40,6 +40,7 @@ pub mod syscall;
 mod tar;
 pub mod thread;
 pub mod time;
+pub mod trace;
 
 pub use abi;
 pub use abi::{BootInfo, GuardData, LookupFailure, MessageInfo, Rights};

@@ -155,6 +155,22 @@ pub fn yield_until_budget(amount: Microseconds) -> Result {
     }
 }
 
+/// Marks this point in the kernel's trace; nothing, unless the program is built for a kernel with trace events.
+#[inline(always)]
+pub fn trace_mark(mark: abi::Mark, task: u32, value: u64) {
+    if !abi::config::TRACING {
+        return;
+    }
+    // On 32-bit machines the value has two words.
+    let high = value.checked_shr(usize::BITS).unwrap_or(0) as usize;
+    let mut registers = Registers {
+        cap: mark as usize,
+        words: [task as usize, value as usize, high, 0],
+        ..Registers::default()
+    };
+    arch::syscall(Syscall::TraceMark, &mut registers);
+}
+
 /// A system call with one argument and one result, both in the capability register.
 fn simple(call: Syscall, argument: usize) -> usize {
     let mut registers = Registers {

@@ -19,6 +19,8 @@ pub const HARDWARE_DEBUG: bool = cfg!(feature = "hwdebug");
 pub const SMP: bool = cfg!(feature = "smp");
 /// Arm: threads can program the physical timer of their core.
 pub const USER_TIMER: bool = cfg!(feature = "user-timer") && ARM;
+/// The kernel writes trace events, and programs can mark points in the trace.
+pub const TRACING: bool = cfg!(feature = "tracing");
 /// Number of scheduling domains.
 pub const DOMAINS: usize = if cfg!(feature = "domains") { 4 } else { 1 };
 /// Entries of the domain schedule; the last always stays an end marker.

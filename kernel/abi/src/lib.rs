@@ -15,6 +15,7 @@ pub mod config;
 mod error;
 pub mod fault;
 mod ipc_buffer;
+mod mark;
 mod message;
 mod method;
 mod object_type;
@@ -29,6 +30,7 @@ pub use boot_info::{
 };
 pub use error::{ErrorCode, LookupFailure};
 pub use ipc_buffer::{IPC_BUFFER_BITS, IpcBuffer};
+pub use mark::Mark;
 pub use message::{GuardData, MAX_EXTRA_CAPS, MAX_MESSAGE_LENGTH, MessageInfo, Rights};
 pub use method::Method;
 pub use object_type::ObjectType;

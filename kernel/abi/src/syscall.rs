@@ -48,10 +48,13 @@ pub enum Syscall {
     BenchmarkReadClock = -1003,
     /// Escapement, `bench` kernels: programs the timer again with its deadline.
     BenchmarkSetTimer = -1004,
+    /// Escapement, kernels with trace events: the program marks a point in the trace. Capability register: what, a
+    /// number of [`Mark`](crate::Mark); message word 0: of which task; then a value of 64 bits.
+    TraceMark = -1005,
 }
 
 impl Syscall {
-    const ALL: [Self; 37] = {
+    const ALL: [Self; 38] = {
         use Syscall::*;
         [
             Call,
@@ -91,6 +94,7 @@ impl Syscall {
             YieldUntilBudget,
             BenchmarkReadClock,
             BenchmarkSetTimer,
+            TraceMark,
         ]
     };
 
@@ -108,6 +112,7 @@ impl Syscall {
             1002 => Some(Self::YieldUntilBudget),
             1003 => Some(Self::BenchmarkReadClock),
             1004 => Some(Self::BenchmarkSetTimer),
+            1005 => Some(Self::TraceMark),
             _ => None,
         }
     }
@@ -128,7 +133,7 @@ mod tests {
             (-34isize) as usize,
             isize::MIN as usize,
             (-1000isize) as usize,
-            (-1005isize) as usize,
+            (-1006isize) as usize,
         ] {
             assert_eq!(Syscall::from_number(stranger), None);
         }

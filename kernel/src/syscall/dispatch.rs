@@ -68,6 +68,7 @@ impl<A: Arch> Kernel<A> {
             Some(Syscall::YieldUntilBudget) if cfg!(feature = "thresholds") => {
                 self.yield_until_budget(thread);
             }
+            Some(Syscall::TraceMark) if cfg!(feature = "tracing") => self.trace_mark(thread),
             _ => {
                 let number = self[thread].context.get(SYSCALL);
                 self.raise(thread, Fault::UnknownSyscall { number });

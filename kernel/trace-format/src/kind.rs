@@ -112,6 +112,8 @@ codes! {
         ContextDeleted = 53,
         /// The name of a thread: the bytes of `a` and `b`, up to the first zero.
         Named = 54,
+        /// A program marks this point. `a`: the task; the upper half is a [`Mark`]. `b`: its value.
+        Marked = 60,
     }
 }
 
@@ -165,6 +167,24 @@ codes! {
         RemoteAccess = 7,
         /// The first entry of a core.
         Start = 8,
+    }
+}
+
+codes! {
+    /// What a program says.
+    Mark {
+        /// A job was released; the value is its number.
+        Released = 1,
+        /// A job begins.
+        Begun = 2,
+        /// A job is done.
+        Done = 3,
+        /// A job has missed its deadline.
+        Missed = 4,
+        /// The value is a number.
+        Number = 5,
+        /// The value is a text of up to eight bytes.
+        Text = 6,
     }
 }
 

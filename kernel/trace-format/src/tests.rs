@@ -142,6 +142,7 @@ fn the_book_lists_all_kinds_and_codes() {
     let mut expected = Vec::new();
     expected.extend(Kind::ALL.iter().map(|it| (it.number(), it.name())));
     expected.extend(Reason::ALL.iter().map(|it| (it.number(), it.name())));
+    expected.extend(Mark::ALL.iter().map(|it| (it.number(), it.name())));
     expected.extend(End::ALL.iter().map(|it| (it.number(), it.name())));
     expected.extend(Move::ALL.iter().map(|it| (it.number(), it.name())));
     expected.extend(Blocking::ALL.iter().map(|it| (it.number(), it.name())));

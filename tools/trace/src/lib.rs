@@ -6,6 +6,7 @@
 mod collect;
 pub mod export;
 mod file;
+mod jobs;
 mod rules;
 mod state;
 mod summary;
@@ -14,6 +15,7 @@ mod trace;
 
 pub use collect::collect;
 pub use file::{Answer, File, Unreadable};
+pub use jobs::{Jobs, jobs};
 pub use rules::{Complaint, check};
 pub use state::{Activity, Context, ContextKey, Core, State, Status, Thread, ThreadKey};
 pub use summary::summary;

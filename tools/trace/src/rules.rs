@@ -5,8 +5,9 @@
 
 use std::collections::HashMap;
 
-use trace_format::{Event, Kind, ObjectId};
+use trace_format::{Event, Kind, Mark, ObjectId};
 
+use crate::jobs::mark;
 use crate::{Activity, ContextKey, State, Timeline, Trace};
 
 /// The longest kernel entry: the kernel's bound, of which the smallest budget is twice as much.
@@ -59,6 +60,7 @@ pub fn check(trace: &Trace) -> Vec<Complaint> {
         check.state.apply(&one.event);
         if trace.is_full {
             check.details(&one.event);
+            check.deadlines(&one.event);
         }
     }
     check.answers();
@@ -111,6 +113,20 @@ impl Check<'_> {
                 format!("events {last} to {number} of core {core} are missing"),
             );
             self.accounts.clear();
+        }
+    }
+
+    /// No job misses its deadline, as far as programs mark it.
+    fn deadlines(&mut self, event: &Event) {
+        if let Some((Mark::Missed, task)) = mark(event)
+            && let Some(thread) = self.state.thread(event.subject)
+        {
+            let name = self.state.thread_name(thread, &self.trace.names);
+            let job = event.b;
+            self.complain(
+                event.time,
+                format!("job {job} of task {task} of {name} has missed its deadline"),
+            );
         }
     }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use trace_format::Kind;
 
-use crate::{ThreadKey, Timeline, Trace};
+use crate::{ThreadKey, Timeline, Trace, jobs};
 
 /// A table of cores, threads and contexts, and how many events there are of each kind.
 pub fn summary(trace: &Trace) -> String {
@@ -40,6 +40,7 @@ pub fn summary(trace: &Trace) -> String {
     }
     threads(trace, &timeline, &share, out);
     contexts(trace, &timeline, &share, out);
+    tasks(trace, out);
     let mut kinds = BTreeMap::new();
     for one in &trace.events {
         *kinds.entry(one.event.kind).or_insert(0_u64) += 1;
@@ -70,6 +71,27 @@ fn threads(trace: &Trace, timeline: &Timeline, share: &impl Fn(u64) -> f64, out:
             share(ran),
             milliseconds(lane.longest_ready(timeline.end)),
             lane.timeouts,
+        );
+    }
+}
+
+/// The jobs that programs mark, if there are any.
+fn tasks(trace: &Trace, out: &mut String) {
+    let jobs = jobs(trace);
+    if jobs.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "\n{:>16} {:>6} {:>10} {:>10} {:>19}",
+        "jobs of", "task", "done", "missed", "longest response ms"
+    );
+    for one in jobs {
+        let longest = trace.microseconds(one.longest) / 1000.0;
+        let _ = writeln!(
+            out,
+            "{:>16} {:>6} {:>10} {:>10} {longest:19.3}",
+            one.thread, one.task, one.done, one.missed
         );
     }
 }

@@ -1,8 +1,10 @@
 //! Traces of the simulator's scenarios: they keep all rules, agree with the simulator's own record, and are exported.
 
 use simulator::scenarios::{ALL, find};
-use simulator::{History, Options, Simulation, Status as Seen};
-use trace::{Status, ThreadKey, Timeline, Trace, check, export, summary};
+use simulator::{History, Microseconds, Options, Setup, Simulation, Status as Seen, work};
+use trace::{Status, ThreadKey, Timeline, Trace, check, export, jobs, summary};
+use userlib::cap::SchedParameters;
+use userlib::{syscall, trace as marks};
 
 /// The trace of a scenario, and the record that the simulator makes without it.
 fn run(name: &str, time: u64, events: usize) -> (Trace, History, Vec<u8>) {
@@ -152,4 +154,52 @@ fn varint(bytes: &[u8]) -> (usize, usize) {
         number.fold(0, |sum, byte| sum << 7 | usize::from(byte & 0x7f)),
         end + 1,
     )
+}
+
+/// A thread with jobs of 1 ms, of which it says that the third has missed its deadline.
+fn worker(setup: &mut Setup) {
+    let time = SchedParameters::new(Microseconds(4_000), Microseconds(10_000));
+    setup.thread("worker", 10).time(time).run(|| {
+        marks::text(7, "begin");
+        marks::number(7, 1 << 40);
+        for job in 0..5 {
+            marks::released(7, job);
+            work(Microseconds(500));
+            marks::begun(7, job);
+            work(Microseconds(1_000));
+            if job == 2 {
+                marks::missed(7, job);
+            }
+            marks::done(7, job);
+            syscall::yield_now();
+        }
+    });
+}
+
+#[test]
+fn programs_mark_their_jobs() {
+    let options = Options {
+        trace: 100_000,
+        ..Options::default()
+    };
+    let mut simulation = Simulation::new(worker, options);
+    simulation.run_until(100_000);
+    let bytes = simulation.trace().expect("it is traced").to_bytes();
+    let (trace, _) = Trace::read(&bytes).unwrap();
+    let found = jobs(&trace);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let worker = &found[0];
+    assert_eq!((&*worker.thread, worker.task), ("worker", 7));
+    assert_eq!((worker.done, worker.missed), (5, 1));
+    // From the release, and with a few kernel entries of a microsecond.
+    let response = trace.microseconds(worker.longest);
+    assert!((1_500.0..1_520.0).contains(&response), "{response}");
+    let complaints = check(&trace);
+    let texts: Vec<_> = complaints.iter().map(|one| &*one.text).collect();
+    assert_eq!(texts, ["job 2 of task 7 of worker has missed its deadline"]);
+    assert!(summary(&trace).contains("longest response ms"));
+    // The value is whole, also where it is larger than 32 bits.
+    let csv = export::csv(&trace);
+    let number = csv.lines().find(|line| line.ends_with(",1099511627776"));
+    assert!(number.is_some_and(|line| line.contains(",Marked,")));
 }

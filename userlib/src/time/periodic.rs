@@ -1,7 +1,7 @@
 //! Periodic threads.
 
 use super::Microseconds;
-use crate::syscall;
+use crate::{syscall, trace};
 
 /// By the thread's clock, a replenishment may be early by this fraction of a period and still count as the
 /// release: the thread's and the kernel's clock are read at different times and rounded differently.
@@ -13,18 +13,24 @@ const EARLY: u64 = 16;
 /// `Yield` alone gives up the remaining budget of the head replenishment, whichever that is. After a job that
 /// took longer than the budget, the head replenishment is that of the next release already, and the next job
 /// would be missed.
+///
+/// The jobs are marked in a trace of the kernel (see [`trace`]). The deadline of each is the next release.
 #[derive(Clone, Copy, Debug)]
 pub struct Periodic {
     period: Microseconds,
     next: Microseconds,
+    /// The number of the current job.
+    job: u64,
 }
 
 impl Periodic {
     /// Creates the sequence with its first release at `now`.
     pub fn new(period: Microseconds, now: Microseconds) -> Self {
+        trace::begun(0, 0);
         Self {
             period,
             next: now + period,
+            job: 0,
         }
     }
 
@@ -33,6 +39,10 @@ impl Periodic {
     /// made up for, one by one; a thread can skip jobs depending on the returned value.
     pub fn wait(&mut self, now: impl Fn() -> Microseconds) -> Microseconds {
         let mut time = now();
+        trace::done(0, self.job);
+        if time > self.next {
+            trace::missed(0, self.job);
+        }
         while time < self.next {
             syscall::yield_now();
             time = now();
@@ -43,6 +53,8 @@ impl Periodic {
         }
         let late = time - self.next;
         self.next = self.next + self.period;
+        self.job += 1;
+        trace::begun(0, self.job);
         late
     }
 }

@@ -38,6 +38,8 @@ pub(crate) struct BareMetal<'a> {
     pub(crate) bare: bool,
     /// Whether the interface is that of multicore kernels.
     pub(crate) smp: bool,
+    /// Whether programs mark points in the kernel's trace.
+    pub(crate) tracing: bool,
     /// Whether the kernel's indirect branches are compiled as retpolines, so that branch prediction cannot be
     /// trained.
     pub(crate) retpolines: bool,
@@ -58,6 +60,7 @@ impl<'a> BareMetal<'a> {
             platform,
             bare: false,
             smp: false,
+            tracing: false,
             retpolines: false,
             project: None,
         }
@@ -114,9 +117,11 @@ impl<'a> BareMetal<'a> {
         }
         let mut features = features.to_vec();
         // The stub does not depend on the ABI.
-        let smp = self.smp && side != Side::Stub;
+        let is_for_abi = side != Side::Stub;
+        let more = [(self.smp, "smp"), (self.tracing, "tracing")];
+        let more = more.iter().filter(|(wanted, _)| *wanted && is_for_abi);
         let options = abi.iter().map(|option| option.feature());
-        let options: Vec<_> = options.chain(smp.then_some("smp")).collect();
+        let options: Vec<_> = options.chain(more.map(|(_, option)| *option)).collect();
         // Cargo unifies the options for all crates. A project can name only crates on which it depends, and
         // userlib hands them on.
         let unified = match self.project {

@@ -38,6 +38,7 @@ impl<'a> BareMetal<'a> {
     ) -> Self {
         Self {
             smp: recipe.cores.are_several(),
+            tracing: recipe.tracing,
             retpolines: recipe.hardening.is_against(Attack::Spectre),
             ..Self::new(workspace, tools, platform)
         }

@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 use userlib::time::Load;
-use userlib::{Microseconds, println, syscall};
+use userlib::{Microseconds, println, syscall, trace};
 
 userlib::component!(main);
 
@@ -17,10 +17,14 @@ const DELAY: u64 = 3_000;
 fn main(given: Given) {
     let load = Load::calibrate(&given.clock);
     syscall::yield_now();
+    let mut job = 0;
     let jobs = [1_000, 2_500, 1_000, 3_500].map(|time| {
+        trace::begun(0, job);
         let begin = given.clock.now();
         load.work(Microseconds(time));
         let end = given.clock.now();
+        trace::done(0, job);
+        job += 1;
         syscall::yield_now();
         (begin.0, end.0)
     });

@@ -63,6 +63,7 @@ fn calls_of_other_builds_fault(test: &mut Test) -> Outcome {
         Syscall::BenchmarkGetThreadUtilisation,
         Syscall::BenchmarkReadClock,
         Syscall::BenchmarkSetTimer,
+        Syscall::TraceMark,
         Syscall::VmEnter,
     ]) {
         let fault = test.fault_of(move || {

@@ -37,19 +37,15 @@ pub fn svg(trace: &Trace, from: u64, to: u64) -> String {
         spans.any(|(start, end, status)| matches!(status, Status::Runs(_)) && is_seen(start, end))
     });
     let lanes: Vec<_> = lanes.collect();
-    let height = TOP + LANE * (lanes.len() as f64 + 1.0) + 24.0;
-    let mut text = format!(
-        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="12">
-<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>
-"##
-    );
+    let mut text = String::new();
     let bottom = TOP + LANE * lanes.len() as f64;
     for step in 0..=5 {
         let time = from + (to - from) / 5 * step;
         let (x, label) = (x(time), trace.microseconds(time) / 1000.0);
+        let anchor = if step < 5 { "middle" } else { "end" };
         let _ = writeln!(
             text,
-            r##"<path d="M{x:.1} {TOP}V{bottom:.1}" stroke="#dddddd"/><text x="{x:.1}" y="{:.1}" text-anchor="middle">{label:.2} ms</text>"##,
+            r##"<path d="M{x:.1} {TOP}V{bottom:.1}" stroke="#dddddd"/><text x="{x:.1}" y="{:.1}" text-anchor="{anchor}">{label:.2} ms</text>"##,
             TOP - 8.0,
         );
     }
@@ -83,17 +79,32 @@ pub fn svg(trace: &Trace, from: u64, to: u64) -> String {
             );
         }
     }
-    let mut left = NAMES;
+    let (mut left, mut y) = (NAMES, bottom + LANE);
+    let _ = writeln!(
+        text,
+        r##"<text x="{:.1}" y="{y:.1}" text-anchor="end">contexts of</text>"##,
+        NAMES - 8.0,
+    );
     for context in used {
-        let name = escaped(&timeline.contexts[context.0].name);
-        let (y, fill) = (bottom + 22.0, colour(Some(context)));
+        let name = &timeline.contexts[context.0].name;
+        let width = 32.0 + 7.0 * name.len() as f64;
+        if left > NAMES && left + width > WIDTH {
+            (left, y) = (NAMES, y + LANE);
+        }
+        let (name, fill) = (escaped(name), colour(Some(context)));
         let _ = writeln!(
             text,
-            r##"<rect x="{left:.1}" y="{:.1}" width="12" height="12" fill="{fill}"/><text x="{:.1}" y="{y:.1}">context of {name}</text>"##,
+            r##"<rect x="{left:.1}" y="{:.1}" width="12" height="12" fill="{fill}"/><text x="{:.1}" y="{y:.1}">{name}</text>"##,
             y - 10.0,
             left + 16.0,
         );
-        left += 100.0 + 7.0 * name.len() as f64;
+        left += width;
     }
-    text + "</svg>\n"
+    let height = y + 14.0;
+    format!(
+        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="12">
+<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>
+{text}</svg>
+"##
+    )
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{self, ExitCode};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use trace::{Trace, check, collect, export, summary};
@@ -37,6 +37,14 @@ enum Command {
     Check {
         /// The trace.
         file: PathBuf,
+    },
+    /// Shows the trace in a browser.
+    View {
+        /// The trace.
+        file: PathBuf,
+        /// Write the page into this file, which needs no network, and start no browser.
+        #[arg(long, value_name = "FILE")]
+        html: Option<PathBuf>,
     },
     /// Writes the trace in the format of another tool.
     Export {
@@ -88,6 +96,7 @@ fn main() -> ExitCode {
             Ok(true)
         }),
         Command::Check { file } => read(&file).map(|trace| report(&trace)),
+        Command::View { file, html } => read(&file).and_then(|trace| view(&trace, &file, html)),
         Command::Export {
             file,
             format,
@@ -128,6 +137,24 @@ fn read(path: &Path) -> Result<Trace, String> {
         eprintln!("warning: {}: {sentence}", path.display());
     }
     Ok(trace)
+}
+
+/// Writes the page of a trace; without a file for it, beside the trace, and opens it in a browser.
+fn view(trace: &Trace, file: &Path, html: Option<PathBuf>) -> Result<bool, String> {
+    let starts = html.is_none();
+    let page = html.unwrap_or_else(|| file.with_extension("html"));
+    let written = fs::write(&page, export::html(trace));
+    written.map_err(|error| format!("cannot write {}: {error}", page.display()))?;
+    println!("{}", page.display());
+    if starts
+        && process::Command::new("xdg-open")
+            .arg(&page)
+            .spawn()
+            .is_err()
+    {
+        println!("no browser could be started; open the page in one");
+    }
+    Ok(true)
 }
 
 /// Prints the complaints about a trace. Returns whether there are none.

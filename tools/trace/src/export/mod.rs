@@ -2,11 +2,13 @@
 
 mod chrome;
 mod csv;
+mod html;
 mod perfetto;
 mod svg;
 
 pub use chrome::chrome;
 pub use csv::csv;
+pub use html::html;
 pub use perfetto::perfetto;
 pub use svg::svg;
 

@@ -1,0 +1,143 @@
+//! A page that shows a trace in a browser: one file, which needs no network.
+
+use serde_json::{Value, json};
+use trace_format::Kind;
+
+use crate::jobs::mark;
+use crate::{ContextKey, State, Status, ThreadKey, Timeline, Trace, check, jobs};
+
+/// The page, in which this text stands for the trace.
+const PAGE: &str = include_str!("viewer.html");
+const DATA: &str = "@DATA@";
+
+/// The number of a thread or a context; -1 for none.
+fn number(key: Option<usize>) -> i64 {
+    key.map_or(-1, |key| key as i64)
+}
+
+fn of_thread(key: Option<ThreadKey>) -> i64 {
+    number(key.map(|key| key.0))
+}
+
+fn of_context(key: Option<ContextKey>) -> i64 {
+    number(key.map(|key| key.0))
+}
+
+/// The number of a status in the page, and the context of a thread that runs.
+fn of_status(status: Status) -> (i64, i64) {
+    match status {
+        Status::Unknown => (0, -1),
+        Status::Runs(context) => (1, of_context(context)),
+        Status::Ready => (2, -1),
+        Status::OutOfBudget(_) => (3, -1),
+        Status::Passive => (4, -1),
+        Status::Blocked(_) => (5, -1),
+        Status::Stopped => (6, -1),
+    }
+}
+
+/// The trace as a page.
+pub fn html(trace: &Trace) -> String {
+    // Nothing in the data may end the element that it is in.
+    let data = data(trace).to_string().replace("</", "<\\/");
+    PAGE.replacen(DATA, &data, 1)
+}
+
+/// What the page shows. Times are in ticks.
+fn data(trace: &Trace) -> Value {
+    let timeline = Timeline::of(trace);
+    let cores = timeline.cores.iter().map(|(core, spans)| {
+        let spans = spans.iter().flat_map(|span| {
+            let (start, end) = (span.start as i64, span.end as i64);
+            [start, end, of_thread(span.thread), of_context(span.context)]
+        });
+        json!({ "core": core, "spans": spans.collect::<Vec<_>>() })
+    });
+    let threads = timeline.threads.iter().map(|lane| {
+        let changes = lane.changes.iter().flat_map(|&(time, status)| {
+            let (status, context) = of_status(status);
+            [time as i64, status, context]
+        });
+        json!({ "name": lane.name, "changes": changes.collect::<Vec<_>>() })
+    });
+    let contexts = timeline.contexts.iter().map(|lane| {
+        let (budget, period) = lane.parameters.unwrap_or_default();
+        let uses = lane.uses.iter();
+        let uses =
+            uses.flat_map(|span| [span.start as i64, span.end as i64, of_thread(span.thread)]);
+        let levels = lane
+            .levels
+            .iter()
+            .flat_map(|&(time, amount)| [time, amount]);
+        let moves = lane.moves.iter();
+        let moves = moves
+            .flat_map(|&(time, one, other, _)| [time as i64, of_thread(one), of_thread(other)]);
+        let kinds = lane.moves.iter();
+        let kinds = kinds.map(|&(.., why)| why.map_or(0, trace_format::Move::number));
+        let ends = lane.ends.iter();
+        let ends =
+            ends.flat_map(|&(time, end)| [time, end.map_or(0, |end| u64::from(end.number()))]);
+        json!({
+            "name": lane.name, "budget": budget, "period": period,
+            "uses": uses.collect::<Vec<_>>(), "levels": levels.collect::<Vec<_>>(),
+            "moves": moves.collect::<Vec<_>>(), "kinds": kinds.collect::<Vec<_>>(),
+            "ends": ends.collect::<Vec<_>>(),
+        })
+    });
+    let timeouts = trace
+        .events
+        .iter()
+        .filter(|one| one.event.kind() == Some(Kind::Timeout));
+    let complaints = check(trace);
+    let complaints = complaints
+        .iter()
+        .map(|one| json!({ "time": one.time, "text": one.text }));
+    let jobs = jobs(trace);
+    let jobs = jobs.iter().map(|one| {
+        json!({
+            "thread": one.thread, "task": one.task, "done": one.done, "missed": one.missed,
+            "longest": one.longest,
+        })
+    });
+    json!({
+        "platform": trace.platform,
+        "frequency": trace.frequency,
+        "start": timeline.start,
+        "end": timeline.end.max(timeline.start + 1),
+        "events": trace.events.len(),
+        "lost": trace.lost.values().map(|lost| lost.all()).sum::<u64>(),
+        "cores": cores.collect::<Vec<_>>(),
+        "threads": threads.collect::<Vec<_>>(),
+        "contexts": contexts.collect::<Vec<_>>(),
+        "timeouts": timeouts.map(|one| one.event.time).collect::<Vec<_>>(),
+        "marks": marks(trace),
+        "complaints": complaints.collect::<Vec<_>>(),
+        "jobs": jobs.collect::<Vec<_>>(),
+    })
+}
+
+/// The marks of programs, each with the number of its thread.
+fn marks(trace: &Trace) -> Vec<Value> {
+    let mut state = State::default();
+    let mut marks = Vec::new();
+    for one in &trace.events {
+        let event = &one.event;
+        state.apply(event);
+        if let Some((what, task)) = mark(event) {
+            let value = match what {
+                trace_format::Mark::Text => {
+                    let bytes = event.b.to_le_bytes();
+                    let end = bytes.iter().position(|byte| *byte == 0);
+                    let text = String::from_utf8_lossy(&bytes[..end.unwrap_or(bytes.len())]);
+                    json!(text)
+                }
+                _ => json!(event.b),
+            };
+            marks.push(json!({
+                "time": event.time, "thread": of_thread(state.thread(event.subject)),
+                "what": what.name(), "task": task, "value": value,
+            }));
+        }
+    }
+    marks
+}

@@ -14,7 +14,7 @@ use anyhow::{Context, anyhow};
 pub(crate) use bare_metal::{BareMetal, Side};
 pub(crate) use kernel::{CORES, Recipe, by_profile, prebuilt, prebuilt_stub};
 
-use crate::cli::{AbiOption, BuildArguments, Cores, Hardening, Kernel, LogLevel};
+use crate::cli::{AbiOption, BuildArguments, Cores, Hardening, Keep, Kernel, LogLevel};
 use crate::image::elf::Executable;
 use crate::platform::Platform;
 use crate::sdk::Sdk;
@@ -65,8 +65,8 @@ pub(crate) struct Request<'a> {
     pub(crate) cores: Cores,
     pub(crate) hardening: &'a Hardening,
     pub(crate) log: Option<LogLevel>,
-    /// Whether the kernel writes trace events from boot on.
-    pub(crate) tracing: bool,
+    /// Whether the kernel writes trace events from boot on, and which it keeps.
+    pub(crate) tracing: Option<Keep>,
     pub(crate) root_task: RootTask<'a>,
     /// Whether the kernel's default features are left out: endpoint thresholds, and others that need budget
     /// checks.
@@ -122,7 +122,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BuildArguments) -> Result {
         cores: arguments.cores,
         hardening: &arguments.hardening,
         log: None,
-        tracing: false,
+        tracing: None,
         root_task: RootTask::System(&system),
         bare: false,
         user_profile: UserProfile::Shipped,
@@ -223,8 +223,9 @@ pub(crate) fn build(
         file.push('-');
         file.push_str(feature);
     }
-    if request.tracing {
-        file.push_str("-tracing");
+    if let Some(keep) = request.tracing {
+        file.push_str("-tracing-");
+        file.push_str(keep.name());
     }
     let folder = workspace.target().join(&platform.name).join("image");
     let keep = |program: &PathBuf| image::file::keep(&folder, program);

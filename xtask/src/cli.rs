@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use variants::{AbiOption, Attack, Cores, Hardening, Kernel, LogLevel};
+pub(crate) use variants::{AbiOption, Attack, Cores, Hardening, Keep, Kernel, LogLevel};
 
 /// Build, run, test and check Escapement.
 #[derive(Debug, Parser)]
@@ -132,6 +132,15 @@ pub(crate) struct QemuArguments {
     /// Build the kernel with trace events, and write them into this file, for `cargo xtask trace`.
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
+    /// Which events to keep when a core has more than its memory holds.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHICH",
+        default_value_t,
+        requires = "trace"
+    )]
+    pub(crate) keep: Keep,
     /// Further arguments for QEMU.
     #[arg(last = true, value_name = "QEMU ARGUMENTS")]
     pub(crate) more: Vec<OsString>,
@@ -153,6 +162,9 @@ pub(crate) struct TraceArguments {
     /// End the run after this time; what has happened so far is in the trace.
     #[arg(long, value_name = "SECONDS")]
     pub(crate) seconds: Option<u64>,
+    /// Which events to keep when a core has more than its memory holds.
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t)]
+    pub(crate) keep: Keep,
     /// The file to write.
     #[arg(short, long, value_name = "FILE", required = true)]
     pub(crate) output: Option<PathBuf>,

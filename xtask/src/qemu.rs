@@ -60,7 +60,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
         cores: arguments.build.cores,
         hardening: &arguments.build.hardening,
         log: arguments.log,
-        tracing: arguments.trace.is_some(),
+        tracing: arguments.trace.as_ref().map(|_| arguments.keep),
         root_task,
         bare: false,
         user_profile: build::UserProfile::Shipped,

@@ -55,6 +55,7 @@ pub(crate) fn trace(workspace: &Workspace, arguments: TraceArguments) -> Result 
             gdb: false,
             log: None,
             trace: Some(output.clone()),
+            keep: arguments.keep,
             more: Vec::new(),
         },
     )?;

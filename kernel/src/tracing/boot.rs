@@ -14,6 +14,13 @@ use crate::sched::Scheduler;
 /// The size of a ring is 2 to this number of bytes: room for half a million events.
 const RING_BITS: usize = 24;
 
+/// What happens when a ring is full: later events are lost, or with the environment variable `ESCAPEMENT_TRACE_KEEP`
+/// set to `last` when the kernel was built, the first ones are overwritten.
+const MODE: Mode = match option_env!("ESCAPEMENT_TRACE_KEEP") {
+    Some(kept) if matches!(kept.as_bytes(), b"last") => Mode::Overwrite,
+    _ => Mode::Stop,
+};
+
 /// The address of the memory for each core's ring until the core takes it; 0 before and after.
 static RINGS: [AtomicUsize; CORES] = [const { AtomicUsize::new(0) }; CORES];
 
@@ -40,7 +47,7 @@ impl<A: Arch> Scheduler<A> {
         let settings = Settings {
             core: self.core.id as u8,
             detail: Detail::Full,
-            mode: Mode::Stop,
+            mode: MODE,
             frequency: self.arch.clock().frequency(),
         };
         self.start_tracing(memory, settings);

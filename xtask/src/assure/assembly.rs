@@ -184,7 +184,7 @@ fn build(
         cores: arguments.cores,
         hardening: &Hardening::default(),
         log: None,
-        tracing: false,
+        tracing: None,
         root_task: RootTask::System(&System::target_tests(copy)?),
         bare: false,
         user_profile: UserProfile::Tests,

@@ -155,7 +155,7 @@ impl Bench<'_> {
             cores: self.cores,
             hardening: &self.arguments.hardening,
             log: None,
-            tracing: false,
+            tracing: None,
             root_task: RootTask::System(&system),
             bare,
             user_profile: build::UserProfile::Shipped,

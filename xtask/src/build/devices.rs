@@ -73,7 +73,7 @@ mod tests {
             cores: Cores::ONE,
             hardening: &Hardening::default(),
             log: logs.then_some(LogLevel::Debug),
-            tracing: false,
+            tracing: None,
             root_task: RootTask::File(Path::new("")),
             bare: false,
             user_profile: UserProfile::Tests,

@@ -4,13 +4,16 @@ use std::path::PathBuf;
 
 use super::{BareMetal, Side, read};
 use crate::Result;
-use crate::cli::{AbiOption, Attack, Cores, Hardening, Kernel, LogLevel};
+use crate::cli::{AbiOption, Attack, Cores, Hardening, Keep, Kernel, LogLevel};
 use crate::platform::Platform;
 use crate::setup::BuildTools;
 use crate::workspace::Workspace;
 
 /// The variable with the maximum number of cores, for the compilation of a multicore kernel.
 pub(crate) const CORES: &str = "ESCAPEMENT_CORES";
+
+/// The variable that says which trace events a kernel keeps, for its compilation.
+const KEPT_EVENTS: &str = "ESCAPEMENT_TRACE_KEEP";
 
 /// How a kernel is built.
 #[derive(Clone, Copy, Debug)]
@@ -20,8 +23,8 @@ pub(crate) struct Recipe<'a> {
     pub(crate) cores: Cores,
     pub(crate) hardening: &'a Hardening,
     pub(crate) log: Option<LogLevel>,
-    /// Whether it writes trace events from boot on.
-    pub(crate) tracing: bool,
+    /// Whether it writes trace events from boot on, and which it keeps.
+    pub(crate) tracing: Option<Keep>,
     /// Whether the kernel's default features are left out.
     pub(crate) bare: bool,
     /// Whether a debugger shows its variables, which takes a sixth of a debug kernel's build.
@@ -38,7 +41,7 @@ impl<'a> BareMetal<'a> {
     ) -> Self {
         Self {
             smp: recipe.cores.are_several(),
-            tracing: recipe.tracing,
+            tracing: recipe.tracing.is_some(),
             retpolines: recipe.hardening.is_against(Attack::Spectre),
             ..Self::new(workspace, tools, platform)
         }
@@ -114,8 +117,9 @@ pub(super) fn build(bare_metal: &BareMetal<'_>, recipe: &Recipe<'_>) -> Result<P
     if recipe.cores.big_lock {
         features.push("big-lock");
     }
-    if recipe.tracing {
+    if let Some(keep) = recipe.tracing {
         features.push("tracing");
+        environment.push((KEPT_EVENTS.into(), keep.name().into()));
     }
     features.extend(recipe.hardening.features());
     let features: Vec<_> = features

@@ -26,6 +26,25 @@ impl Kernel {
     }
 }
 
+/// Which events a kernel with tracing keeps when the memory for them is full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Keep {
+    /// Those from the beginning on; later ones are counted.
+    #[default]
+    First,
+    /// The last ones, as in a flight recorder.
+    Last,
+}
+
+impl Keep {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Last => "last",
+        }
+    }
+}
+
 /// Options of the ABI: each has the same effect on labels, object types and registers as seL4's corresponding
 /// build option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, ValueEnum)]

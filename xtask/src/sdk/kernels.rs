@@ -57,7 +57,7 @@ impl Prebuilt {
             },
             hardening,
             log: None,
-            tracing: false,
+            tracing: None,
             bare: false,
             variables: true,
         }
@@ -93,7 +93,7 @@ impl Prebuilt {
             && !cores.big_lock
             && !recipe.hardening.is_wanted()
             && recipe.log.is_none()
-            && !recipe.tracing
+            && recipe.tracing.is_none()
             && !recipe.bare
     }
 }
@@ -124,7 +124,7 @@ fn options(recipe: &Recipe<'_>) -> String {
     if let Some(level) = recipe.log {
         text.push_str(&format!(" --log {}", level.name()));
     }
-    if recipe.tracing {
+    if recipe.tracing.is_some() {
         text.push_str(" --trace");
     }
     text
@@ -152,7 +152,7 @@ pub(super) fn find<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::LogLevel;
+    use crate::cli::{Keep, LogLevel};
     use crate::workspace::Workspace;
 
     fn kernels(name: &str) -> Vec<Prebuilt> {
@@ -224,7 +224,7 @@ mod tests {
         );
         let log = Some(LogLevel::Info);
         assert!(error(Recipe { log, ..plain }).contains("`--kernel debug --log info`"));
-        let tracing = true;
+        let tracing = Some(Keep::First);
         assert!(error(Recipe { tracing, ..plain }).contains("`--kernel debug --trace`"));
         let hardening = &all;
         assert!(error(Recipe { hardening, ..plain }).contains("`--kernel debug --harden all`"));

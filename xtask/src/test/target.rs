@@ -16,7 +16,7 @@ use super::tally::Tally;
 use super::verdict::{End, judge, verdict};
 use crate::archive::FILTER;
 use crate::build::{self, Built, Request, RootTask, UserProfile};
-use crate::cli::{AbiOption, Cores, Emulator, Hardening, Kernel, LogLevel, TestArguments};
+use crate::cli::{AbiOption, Cores, Emulator, Hardening, Keep, Kernel, LogLevel, TestArguments};
 use crate::log::Log;
 use crate::platform::{Bochs, Platform};
 use crate::post_mortem::PostMortems;
@@ -117,7 +117,7 @@ impl Run<'_> {
             cores: self.cores,
             hardening: &self.hardening,
             log: self.is_logged.then_some(LogLevel::Debug),
-            tracing: self.is_traced,
+            tracing: self.is_traced.then_some(Keep::First),
             root_task: RootTask::System(&self.system),
             bare: false,
             user_profile: UserProfile::Tests,

@@ -93,8 +93,10 @@ mod scope {
     }
 }
 
+#[cfg(target_feature = "v7")]
+pub(crate) use cp15_readable;
+pub(crate) use cp15_writable;
 pub use scope::*;
-pub(crate) use {cp15_readable, cp15_writable};
 
 cp15_readable! {
     /// SCTLR: control of caches, vectors and others; see [`control`](mod@control) (section B4.1.130).

@@ -110,14 +110,8 @@ fn analysed(
             crate::report::shown(own.cost())
         );
     }
-    let is_whole = scheduler.policy == Policy::Edf && cores == 1 || system.schedule.is_empty();
-    if !is_whole {
-        return Err(Error::NotApplicable {
-            method: "global EDF and EDF-VD",
-            why: "they are analysed on whole cores, and there are turns of domains; remove `schedule`, or use plain \
-                  EDF on one core"
-                .into(),
-        });
+    if scheduler.policy != Policy::Edf || cores > 1 {
+        have_whole_cores(system, scheduler, components)?;
     }
     let (shown, bounds, method) = match scheduler.policy {
         Policy::Edf if cores > 1 => {
@@ -164,6 +158,42 @@ fn analysed(
         rows.iter_mut().for_each(|row| row.verdict = Verdict::Fails);
     }
     Ok(rows)
+}
+
+/// Refuses components of a scheduler that do not have all the time of their cores: the analyses of global EDF and
+/// EDF-VD know no other supply.
+fn have_whole_cores(
+    system: &System,
+    scheduler: &Scheduler,
+    components: &[&Component],
+) -> Result<(), Error> {
+    let refused = |why: String| {
+        Err(Error::NotApplicable {
+            method: "global EDF and EDF-VD",
+            why: format!(
+                "they are analysed on whole cores, and {why}, or use plain EDF on one core"
+            ),
+        })
+    };
+    if !system.schedule.is_empty() {
+        return refused("there are turns of domains; remove `schedule`".into());
+    }
+    let lowest = components.iter().filter_map(|one| one.priority).min();
+    let is_own = |one: &Component| components.iter().any(|own| own.name == one.name);
+    // A passive server runs on the time of its callers.
+    let other = system.components.iter().find(|one| {
+        scheduler.cores.contains(&one.core)
+            && !one.time.is_passive()
+            && one.priority >= lowest
+            && !is_own(one)
+    });
+    match other {
+        Some(other) => refused(format!(
+            "`{}` can run before its components there; give it a lower priority or another core",
+            other.name
+        )),
+        None => Ok(()),
+    }
 }
 
 /// The threads of the scheduler's core in its domain, and what those of higher priority take of that.

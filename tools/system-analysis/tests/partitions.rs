@@ -313,3 +313,46 @@ fn guests_with_time_tables_need_turns_of_their_own() {
     );
     assert!(note(&budget).contains("give it a slice"));
 }
+
+/// Other threads take time from the components of a scheduler, which only plain EDF on one core takes into account.
+#[test]
+fn schedulers_that_are_analysed_on_whole_cores_have_them() {
+    let text = |policy: &str, priority: u8, core: u32| {
+        format!(
+            r#"
+[component.driver]
+budget = "2 ms"
+period = "10 ms"
+priority = {priority}
+core = {core}
+job = {{ cost = "2 ms", period = "10 ms" }}
+[component.a]
+slice = "1 s"
+priority = 50
+scheduler = "s"
+job = {{ cost = "9 ms", period = "10 ms" }}
+[scheduler.s]
+policy = "{policy}"
+decision = "0 us"
+"#
+        )
+    };
+    let problems = |policy: &str, priority, core| {
+        let system = system(&text(policy, priority, core)).unwrap();
+        analyse(&system, &figures("0 us"))
+            .err()
+            .map(|all| all.join("\n"))
+    };
+    for priority in [100, 50] {
+        let found = problems("edf-vd", priority, 0).unwrap();
+        assert!(
+            found.contains("`driver` can run before its components"),
+            "{found}"
+        );
+    }
+    assert_eq!(problems("edf-vd", 49, 0), None);
+    // Plain EDF on one core knows what is left: 8 of 10 ms.
+    assert_eq!(problems("edf", 100, 0), None);
+    let report = report(&text("edf", 100, 0), "0 us");
+    assert!(!report.holds);
+}

@@ -6,8 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
+use serde::Deserialize;
 use system_analysis::partitions::partitions;
-use system_analysis::{Figures, Report, analyse};
+use system_analysis::{Figures, Observed, Report, Time, analyse};
 use system_description::System;
 #[cfg(test)]
 use system_description::{Source, check};
@@ -16,7 +17,7 @@ use crate::build::write_if_changed;
 use crate::cli::{AnalyseArguments, AnalyseCommand, GuestsArguments};
 use crate::platform::Platform;
 use crate::workspace::Workspace;
-use crate::{Outcome, Result, bench, describe};
+use crate::{Outcome, Result, bench, describe, sim};
 
 /// The costs of the kernel, a file for each platform.
 const FIGURES: &str = "benches/overheads";
@@ -39,7 +40,10 @@ pub(crate) fn run(workspace: &Workspace, arguments: &AnalyseArguments) -> Result
         Some(file) => file.clone(),
         None => figures_of(workspace, &system.platform),
     };
-    let report = of(&system, &read(workspace, &file)?)?;
+    let mut report = of(&system, &read(workspace, &file)?)?;
+    if let Some(trace) = &arguments.trace {
+        report.observe(&observed(workspace, trace)?);
+    }
     let outputs = [
         (&arguments.html, Report::html as fn(&Report) -> String),
         (&arguments.json, Report::json),
@@ -55,6 +59,26 @@ pub(crate) fn run(workspace: &Workspace, arguments: &AnalyseArguments) -> Result
     } else {
         Outcome::Failure
     })
+}
+
+/// The jobs in a trace. Those of a component have the number 0.
+fn observed(workspace: &Workspace, trace: &Path) -> Result<Vec<Observed>> {
+    #[derive(Deserialize)]
+    struct Jobs {
+        thread: String,
+        task: u32,
+        done: u64,
+        longest: u64,
+    }
+    let jobs: Vec<Jobs> = serde_json::from_slice(&sim::jobs(workspace, trace)?)
+        .with_context(|| format!("cannot read the jobs in {}", trace.display()))?;
+    let own = jobs.into_iter().filter(|one| one.task == 0);
+    let observed = own.map(|one| Observed {
+        name: one.thread,
+        jobs: one.done,
+        longest: Time::from_nanos(one.longest),
+    });
+    Ok(observed.collect())
 }
 
 /// Partitions for the guests of a system.

@@ -211,6 +211,9 @@ pub(crate) struct AnalyseArguments {
     /// The kernel's costs, instead of those in benches/overheads/.
     #[arg(long, value_name = "FILE")]
     pub(crate) overheads: Option<PathBuf>,
+    /// Compare with this trace of a run, in which programs have marked their jobs.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
     /// Write the report into this file, as one page.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,

@@ -84,6 +84,18 @@ pub(crate) fn collection(platform: &str, ram: &Path, output: &Path) -> [OsString
     arguments.map(OsString::from)
 }
 
+/// The jobs in a trace, as JSON.
+pub(crate) fn jobs(workspace: &Workspace, trace: &Path) -> Result<Vec<u8>> {
+    let reader = build(workspace, Program::Trace, PROFILE)?;
+    let output = Command::new(&reader).arg("jobs").arg(trace).output();
+    let output = output.with_context(|| format!("cannot start {}", reader.display()))?;
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr);
+        bail!("{}", words.trim_start_matches("error: ").trim_end());
+    }
+    Ok(output.stdout)
+}
+
 /// Builds a program with a profile of cargo; returns its file.
 pub(crate) fn build(workspace: &Workspace, program: Program, profile: &str) -> Result<PathBuf> {
     let package = program.package();

@@ -146,6 +146,7 @@ pub(crate) fn empty(partition: &Partition, place: usize, level: u8) -> Row {
         parts: Vec::new(),
         note: String::new(),
         method: None,
+        observed: None,
         curve: Curve::default(),
     }
 }

@@ -90,6 +90,7 @@ fn analysed(
         parts: Vec::new(),
         note: String::new(),
         method: None,
+        observed: None,
         curve: Curve::default(),
     };
     let mut rows: Vec<_> = components.iter().map(row).collect();

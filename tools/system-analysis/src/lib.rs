@@ -17,9 +17,9 @@ mod waits;
 pub use analyse::analyse;
 pub use figures::{Figures, Instructions};
 pub use global::overheads;
-pub use report::{Curve, Kind, Part, Report, Row, Source, Verdict};
+pub use report::{Curve, Kind, Observed, Part, Report, Row, Source, Verdict};
+pub use schedulability::Time;
 
-use schedulability::Time;
 use system_description::Duration;
 
 /// A duration of a description, for the analyses.

@@ -4,7 +4,7 @@ mod common;
 
 use schedulability::Time;
 use system_analysis::partitions::{Partitions, partitions};
-use system_analysis::{Figures, Report, Verdict, analyse};
+use system_analysis::{Observed, Figures, Report, Verdict, analyse};
 
 use common::{figures, system};
 
@@ -355,4 +355,45 @@ decision = "0 us"
     assert_eq!(problems("edf", 100, 0), None);
     let report = report(&text("edf", 100, 0), "0 us");
     assert!(!report.holds);
+}
+
+/// What a run has shown stands beside the bounds, and a response above its bound is an error.
+#[test]
+fn observed_responses_are_compared_with_the_bounds() {
+    let text = r#"
+[component.a]
+budget = "2 ms"
+period = "10 ms"
+priority = 50
+job = { cost = "1 ms", period = "10 ms" }
+[component.b]
+budget = "2 ms"
+period = "10 ms"
+priority = 40
+"#;
+    let observed = |name: &str, longest: u64| Observed {
+        name: name.into(),
+        jobs: 7,
+        longest: Time::from_nanos(longest),
+    };
+    let mut found = report(text, "0 us");
+    let bound = found.rows[0].bound.unwrap().nanos() as u64;
+    assert!(found.holds);
+    // A component without a job has no response to compare, and one that is not described is left out.
+    found.observe(&[
+        observed("a", bound),
+        observed("b", 1 << 40),
+        observed("c", 1),
+    ]);
+    assert!(found.holds, "the bound is reached, which is allowed");
+    assert!(
+        found.text().contains("7 jobs took at most"),
+        "{}",
+        found.text()
+    );
+    assert!(found.json().contains("\"longest\""));
+    found.observe(&[observed("a", bound + 1)]);
+    assert!(!found.holds);
+    assert!(found.text().contains("ABOVE THE BOUND"), "{}", found.text());
+    assert!(found.html().contains("ABOVE THE BOUND"));
 }

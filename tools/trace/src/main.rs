@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
 
 use clap::{Parser, Subcommand, ValueEnum};
-use trace::{Trace, check, collect, export, summary};
+use serde_json::{Value, json};
+use trace::{Trace, check, collect, export, jobs, summary};
 
 /// Reads a trace of the kernel.
 #[derive(Parser)]
@@ -35,6 +36,11 @@ enum Command {
     },
     /// Checks the trace against rules that every trace keeps.
     Check {
+        /// The trace.
+        file: PathBuf,
+    },
+    /// Prints the jobs that programs have marked, as JSON.
+    Jobs {
         /// The trace.
         file: PathBuf,
     },
@@ -96,6 +102,10 @@ fn main() -> ExitCode {
             Ok(true)
         }),
         Command::Check { file } => read(&file).map(|trace| report(&trace)),
+        Command::Jobs { file } => read(&file).map(|trace| {
+            println!("{}", listed(&trace));
+            true
+        }),
         Command::View { file, html } => read(&file).and_then(|trace| view(&trace, &file, html)),
         Command::Export {
             file,
@@ -137,6 +147,18 @@ fn read(path: &Path) -> Result<Trace, String> {
         eprintln!("warning: {}: {sentence}", path.display());
     }
     Ok(trace)
+}
+
+/// The jobs, with times in nanoseconds.
+fn listed(trace: &Trace) -> Value {
+    let jobs = jobs(trace);
+    let jobs = jobs.iter().map(|one| {
+        json!({
+            "thread": one.thread, "task": one.task, "done": one.done, "missed": one.missed,
+            "longest": trace.nanoseconds(one.longest),
+        })
+    });
+    jobs.collect()
 }
 
 /// Writes the page of a trace; without a file for it, beside the trace, and opens it in a browser.

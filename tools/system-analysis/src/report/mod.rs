@@ -78,6 +78,18 @@ pub struct Curve {
     pub supply: Vec<(Time, Time)>,
 }
 
+/// The jobs of a component in a run, as its trace shows them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Observed {
+    /// The component.
+    pub name: String,
+    /// The number of jobs that were done.
+    pub jobs: u64,
+    /// The longest response in nanoseconds.
+    #[serde(serialize_with = "nanos")]
+    pub longest: Time,
+}
+
 /// A deadline and its bound.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
@@ -103,6 +115,8 @@ pub struct Row {
     pub parts: Vec<Part>,
     /// Why there is no bound, or what else is to be said.
     pub note: String,
+    /// What a run has shown, if it was compared.
+    pub observed: Option<Observed>,
     /// The method.
     #[serde(serialize_with = "name")]
     pub method: Option<&'static Method>,
@@ -159,6 +173,40 @@ impl Report {
             }
         }
         found
+    }
+
+    /// Puts what a run has shown beside the bounds. A response above its bound is an error: of the description, if
+    /// it names too small costs, or else of the analysis.
+    pub fn observe(&mut self, observed: &[Observed]) {
+        for one in observed.iter().filter(|one| one.jobs > 0) {
+            let is_it = |row: &&mut Row| {
+                row.name == one.name && matches!(row.kind, Kind::Job | Kind::Scheduled)
+            };
+            // With several criticality levels, the last bound is the largest.
+            let Some(row) = self.rows.iter_mut().rfind(is_it) else {
+                continue;
+            };
+            row.observed = Some(one.clone());
+            let (longest, jobs) = (shown(one.longest), one.jobs);
+            let note = match row.bound {
+                Some(bound) if one.longest > bound => {
+                    row.verdict = Verdict::Fails;
+                    self.holds = false;
+                    format!("ABOVE THE BOUND: one of {jobs} jobs in the trace took {longest}.")
+                }
+                Some(bound) => {
+                    let share = one.longest.nanos() * 100 / bound.nanos().max(1);
+                    format!(
+                        "In the trace, {jobs} jobs took at most {longest}, {share} % of the bound."
+                    )
+                }
+                None => format!("In the trace, {jobs} jobs took at most {longest}."),
+            };
+            if !row.note.is_empty() {
+                row.note.push(' ');
+            }
+            row.note += &note;
+        }
     }
 
     /// As text.

@@ -1,14 +1,14 @@
-//! Marks of this program in the kernel's trace: `cargo xtask trace -o FILE` builds programs with them. In all other
-//! programs these functions do nothing and cost nothing.
+//! Marks of this program in the kernel's trace. The tool builds programs with them when the kernel writes trace events
+//! (`cargo xtask trace -o FILE`, `cargo xtask qemu --trace FILE`); else these functions do nothing and cost nothing.
 //!
-//! A thread with several tasks gives them numbers. [`Periodic`](crate::time::Periodic) marks the jobs of a thread as
+//! A thread marks its own jobs. If it has several tasks, it gives them numbers. [`Periodic`](crate::time::Periodic) marks the jobs of a thread as
 //! those of task 0.
 
 use abi::Mark;
 
 use crate::syscall::trace_mark;
 
-/// A job of a task was released.
+/// A job of a task was released. Several jobs of a task can be released and not done; their numbers tell them apart.
 #[inline(always)]
 pub fn released(task: u32, job: u64) {
     trace_mark(Mark::Released, task, job);

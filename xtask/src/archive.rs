@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 
 use crate::Result;
 use crate::image::elf::Executable;
@@ -29,6 +29,10 @@ pub(crate) fn pack<'a>(
         archive.append_data(&mut header, Path::new(name), contents)
     };
     for (name, file) in components {
+        ensure!(
+            name != PARAMETERS,
+            "a component cannot have the name `{name}`; rename its crate"
+        );
         let stripped = Executable::parse(&file)
             .and_then(|executable| executable.write())
             .with_context(|| format!("cannot pack the component `{name}`"))?;
@@ -63,6 +67,12 @@ mod tests {
         let archive = pack([], None, &[("filter", "irq"), ("calls", ""), ("seed", "7")]).unwrap();
         assert!(archive.starts_with(PARAMETERS.as_bytes()));
         assert!(archive[512..].starts_with(b"filter=irq\nseed=7\n\0"));
+    }
+
+    #[test]
+    fn a_component_does_not_take_the_place_of_the_parameters() {
+        let error = pack([(PARAMETERS, Vec::new())], None, &[]).unwrap_err();
+        assert!(error.to_string().contains("rename its crate"));
     }
 
     #[test]

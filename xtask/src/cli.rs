@@ -334,7 +334,7 @@ pub(crate) struct TestArguments {
     #[arg(long, value_name = "N")]
     pub(crate) fuzz_seed: Option<u64>,
     /// The number of calls in each of the fuzzer's campaigns, in thousands.
-    #[arg(long, value_name = "THOUSANDS")]
+    #[arg(long, value_name = "THOUSANDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) fuzz_calls: Option<u64>,
     /// Print every call of the fuzzer.
     #[arg(long)]

@@ -8,7 +8,7 @@ mod supervise;
 
 use std::io::{IsTerminal, Write, stdout};
 use std::path::Path;
-use std::process::{ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -71,21 +71,19 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
     let Some(trace) = &arguments.trace else {
         return emulate(workspace, &platform, &emulator, &built, arguments, None);
     };
+    // The reader is built before: an interruption may end the run, but not keep the trace from being written.
+    let reader = sim::reader(workspace)?;
     let ram = tempfile::NamedTempFile::new_in(workspace.target());
     let ram = ram.context("cannot make a file for the machine's RAM")?;
-    let outcome = emulate(
-        workspace,
-        &platform,
-        &emulator,
-        &built,
-        arguments,
-        Some(ram.path()),
-    )?;
+    let ram_file = Some(ram.path());
+    let outcome = emulate(workspace, &platform, &emulator, &built, arguments, ram_file)?;
     let collection = sim::collection(&platform.name, ram.path(), trace);
-    match sim::run(workspace, sim::Program::Trace, &collection)? {
-        Outcome::Success => Ok(outcome),
-        other => Ok(other),
+    let status = Command::new(&reader).args(collection).status();
+    let status = status.with_context(|| format!("cannot start {}", reader.display()))?;
+    if !status.success() {
+        bail!("there is no trace of this run");
     }
+    Ok(outcome)
 }
 
 fn emulate(

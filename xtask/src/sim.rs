@@ -59,6 +59,9 @@ pub(crate) fn trace(workspace: &Workspace, arguments: TraceArguments) -> Result 
             more: Vec::new(),
         },
     )?;
+    if let Outcome::Interrupted = outcome {
+        return Ok(outcome);
+    }
     run(
         workspace,
         Program::Trace,
@@ -84,9 +87,14 @@ pub(crate) fn collection(platform: &str, ram: &Path, output: &Path) -> [OsString
     arguments.map(OsString::from)
 }
 
+/// Builds the reader of traces; returns its file.
+pub(crate) fn reader(workspace: &Workspace) -> Result<PathBuf> {
+    build(workspace, Program::Trace, PROFILE)
+}
+
 /// The jobs in a trace, as JSON.
 pub(crate) fn jobs(workspace: &Workspace, trace: &Path) -> Result<Vec<u8>> {
-    let reader = build(workspace, Program::Trace, PROFILE)?;
+    let reader = reader(workspace)?;
     let output = Command::new(&reader).arg("jobs").arg(trace).output();
     let output = output.with_context(|| format!("cannot start {}", reader.display()))?;
     if !output.status.success() {

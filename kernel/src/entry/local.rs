@@ -39,6 +39,8 @@ impl<A: Arch> Kernel<A> {
             Some(Syscall::NBSendRecv) => (Some(register(DESTINATION)), Some(Some(reply))),
             Some(Syscall::NBSendWait) => (Some(reply), Some(None)),
             Some(Syscall::Yield | Syscall::YieldUntilBudget | Syscall::SetTlsBase) => (None, None),
+            Some(Syscall::TraceMark) if cfg!(feature = "tracing") => (None, None),
+            Some(Syscall::TraceMark) => return self.is_fault_local(),
             Some(_) => return false,
             None => return self.is_fault_local(),
         };

@@ -5,9 +5,9 @@ use schedulability::model::{Overheads, Parameters, Task, charge};
 use schedulability::{Error, Time, Verdict as Shown, edf, global};
 use system_description::System;
 use system_description::file::Policy;
-use system_description::system::{Component, Scheduler, SchedulerId};
+use system_description::system::{Component, Scheduler, SchedulerId, Supervisor};
 
-use crate::model::{Level, Partition};
+use crate::model::{Level, Partition, is_scheduler};
 use crate::report::{Curve, Kind, Row, Verdict};
 use crate::{Figures, time};
 
@@ -181,17 +181,34 @@ fn have_whole_cores(
     }
     let lowest = components.iter().filter_map(|one| one.priority).min();
     let is_own = |one: &Component| components.iter().any(|own| own.name == one.name);
-    // A passive server runs on the time of its callers.
-    let other = system.components.iter().find(|one| {
+    // Also a passive server: on the time of a caller with a low priority, it runs before these components.
+    let other = system.ids().find(|&id| {
+        let one = &system[id];
         scheduler.cores.contains(&one.core)
-            && !one.time.is_passive()
             && one.priority >= lowest
             && !is_own(one)
+            && !is_scheduler(system, id)
     });
-    match other {
-        Some(other) => refused(format!(
+    if let Some(other) = other {
+        return refused(format!(
             "`{}` can run before its components there; give it a lower priority or another core",
-            other.name
+            system[other].name
+        ));
+    }
+    let supervisor = system.supervisor.as_ref();
+    let supervises =
+        |one: &Supervisor| scheduler.cores.contains(&one.core) && Some(one.priority) >= lowest;
+    if supervisor.is_some_and(supervises) {
+        return refused("the supervisor can run before its components there; move it".into());
+    }
+    let interrupt = system
+        .interrupts
+        .iter()
+        .find(|one| scheduler.cores.contains(&one.core));
+    match interrupt {
+        Some(one) => refused(format!(
+            "the interrupt of `{}` is handled there; move it",
+            one.name
         )),
         None => Ok(()),
     }

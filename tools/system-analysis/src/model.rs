@@ -161,7 +161,7 @@ impl Partition {
 }
 
 /// Whether a component is the program of a user-level scheduler, whose time counts as its decisions.
-fn is_scheduler(system: &System, id: ComponentId) -> bool {
+pub(crate) fn is_scheduler(system: &System, id: ComponentId) -> bool {
     let mut scheduled = system
         .components
         .iter()

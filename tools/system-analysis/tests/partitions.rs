@@ -4,7 +4,7 @@ mod common;
 
 use schedulability::Time;
 use system_analysis::partitions::{Partitions, partitions};
-use system_analysis::{Observed, Figures, Report, Verdict, analyse};
+use system_analysis::{Figures, Observed, Report, Verdict, analyse};
 
 use common::{figures, system};
 
@@ -396,4 +396,51 @@ priority = 40
     assert!(!found.holds);
     assert!(found.text().contains("ABOVE THE BOUND"), "{}", found.text());
     assert!(found.html().contains("ABOVE THE BOUND"));
+}
+
+/// A scheduler's own program is no such thread, as its decisions are charged; a passive server and the supervisor are.
+#[test]
+fn a_scheduler_may_run_before_its_components_and_others_may_not() {
+    let text = |more: &str| {
+        format!(
+            r#"
+{more}
+[component.scheduler]
+program = "p"
+slice = "5 ms"
+priority = 255
+serves = ["events"]
+[component.a]
+program = "p"
+slice = "1 s"
+priority = 50
+scheduler = "s"
+job = {{ cost = "5 ms", period = "10 ms" }}
+on-fault.handler = "scheduler"
+on-timeout.handler = "scheduler"
+[scheduler.s]
+policy = "edf-vd"
+decision = "0 us"
+"#
+        )
+    };
+    let problems = |more: &str| {
+        let system = system(&text(more)).unwrap_or_else(|| panic!("no description: {more}"));
+        analyse(&system, &figures("0 us"))
+            .err()
+            .map(|all| all.join("\n"))
+    };
+    let elsewhere = "supervisor = { core = 1 }";
+    assert_eq!(problems(elsewhere), None);
+    let supervisor = problems("").unwrap();
+    assert!(
+        supervisor.contains("the supervisor can run before"),
+        "{supervisor}"
+    );
+    let server = format!(
+        "{elsewhere}\n[component.server]\nprogram = \"p\"\npassive = true\npriority = 200\nserves = [\"requests\"]\n\
+         [component.low]\nprogram = \"p\"\nslice = \"1 s\"\npriority = 1\ncalls = [\"server\"]"
+    );
+    let server = problems(&server).unwrap();
+    assert!(server.contains("`server` can run before"), "{server}");
 }

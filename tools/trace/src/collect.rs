@@ -51,6 +51,12 @@ pub fn collect(ram: &Path, platform: String) -> Result<File, String> {
         ));
     }
     rings.sort_by_key(|&(core, _)| core);
+    if let Some(pair) = rings.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        let (name, core) = (ram.display(), pair[0].0);
+        return Err(format!(
+            "{name} contains two rings of core {core}: one is left from an earlier start; switch the machine off before"
+        ));
+    }
     Ok(File {
         platform,
         rings: rings.into_iter().map(|(_, ring)| ring).collect(),

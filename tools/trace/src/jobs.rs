@@ -19,8 +19,8 @@ pub struct Jobs {
     pub missed: u64,
     /// The longest time from release to completion, in ticks; from the begin of jobs without a mark of their release.
     pub longest: u64,
-    /// The release of the current job, or its begin.
-    since: Option<u64>,
+    /// The release of each job that is not done, or its begin, by its number.
+    since: BTreeMap<u64, u64>,
 }
 
 /// The mark in a [`Kind::Marked`] event: what, and of which task.
@@ -46,13 +46,13 @@ pub fn jobs(trace: &Trace) -> Vec<Jobs> {
         }
         let jobs = tasks.entry((thread, task)).or_default();
         match mark {
-            Mark::Released => jobs.since = Some(event.time),
-            Mark::Begun => {
-                jobs.since.get_or_insert(event.time);
+            Mark::Released | Mark::Begun => {
+                jobs.since.entry(event.b).or_insert(event.time);
             }
             Mark::Done => {
                 jobs.done += 1;
-                let taken = jobs.since.take().map_or(0, |since| event.time - since);
+                let since = jobs.since.remove(&event.b);
+                let taken = since.map_or(0, |since| event.time - since);
                 jobs.longest = jobs.longest.max(taken);
             }
             Mark::Missed => jobs.missed += 1,

@@ -3,7 +3,7 @@
 //! Rules about amounts need events with details, and none missing before: after a gap, a rule holds again from the
 //! next event that says all it needs to know.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use trace_format::{Event, Kind, Mark, ObjectId};
 
@@ -25,8 +25,8 @@ pub struct Complaint {
 /// What is known of a context's time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
-    /// The time used since it was charged last.
-    uncharged: u64,
+    /// The time used since it was charged last; `None` if it is not known how much there was at the start.
+    uncharged: Option<u64>,
     /// The time charged since the kernel reported it; `None` if it is not known how much there was at the start.
     unreported: Option<u64>,
     /// The time used when the thread gave up what was left: so much of the next charge is used time.
@@ -37,6 +37,10 @@ struct Check<'t> {
     trace: &'t Trace,
     state: State,
     accounts: HashMap<ContextKey, Account>,
+    /// Whether no event was missing so far.
+    is_whole: bool,
+    /// The cores of which it is known what they do, if events were missing.
+    known: HashSet<u8>,
     /// The number and time of the last event of each core.
     last: HashMap<u8, (u64, u64)>,
     /// The time up to which the use of contexts is counted, by core.
@@ -50,6 +54,8 @@ pub fn check(trace: &Trace) -> Vec<Complaint> {
         trace,
         state: State::default(),
         accounts: HashMap::new(),
+        is_whole: trace.lost.values().all(|lost| lost.at_the_beginning == 0),
+        known: HashSet::new(),
         last: HashMap::new(),
         passed: HashMap::new(),
         complaints: Vec::new(),
@@ -113,6 +119,8 @@ impl Check<'_> {
                 format!("events {last} to {number} of core {core} are missing"),
             );
             self.accounts.clear();
+            self.known.clear();
+            self.is_whole = false;
         }
     }
 
@@ -137,12 +145,16 @@ impl Check<'_> {
         if let (Some(context), Some(since)) = (core.context, since) {
             let account = self.account(context);
             let passed = event.time.saturating_sub(since);
-            account.uncharged = account.uncharged.saturating_add(passed);
+            account.uncharged = account.uncharged.map(|sum| sum.saturating_add(passed));
         }
     }
 
     fn account(&mut self, context: ContextKey) -> &mut Account {
-        self.accounts.entry(context).or_default()
+        let uncharged = self.is_whole.then_some(0);
+        self.accounts.entry(context).or_insert(Account {
+            uncharged,
+            ..Account::default()
+        })
     }
 
     fn details(&mut self, event: &Event) {
@@ -155,7 +167,8 @@ impl Check<'_> {
         };
         match (event.kind(), context) {
             (Some(Kind::ContextCreated), Some(context)) => {
-                self.account(context).unreported = Some(0);
+                let account = self.account(context);
+                (account.unreported, account.uncharged) = (Some(0), Some(0));
             }
             (Some(Kind::GivenUp), Some(context)) => {
                 self.account(context).given_up = Some(event.a);
@@ -178,10 +191,12 @@ impl Check<'_> {
     /// What is charged is what was used.
     fn charged(&mut self, time: u64, context: ContextKey, amount: u64) {
         let account = self.account(context);
-        let used = std::mem::take(&mut account.uncharged);
+        let used = account.uncharged.replace(0);
         let expected = account.given_up.take().unwrap_or(amount);
         account.unreported = account.unreported.map(|sum| sum.saturating_add(expected));
-        if used != expected {
+        if let Some(used) = used
+            && used != expected
+        {
             let name = self.name(context);
             let text =
                 format!("the context of {name} was used for {used} ticks, and charged {expected}");
@@ -222,7 +237,12 @@ impl Check<'_> {
         let thread = self.state.thread(event.subject);
         let context = self.state.context(ObjectId::in_detail(event.a));
         let (time, number) = (event.time, event.core);
-        if (core.thread, core.context) != (thread, context) {
+        if !self.is_whole && self.known.insert(number) {
+            // What the core does is known from here on.
+            if let Some(core) = self.state.cores.get_mut(&number) {
+                (core.thread, core.context) = (thread, context);
+            }
+        } else if (core.thread, core.context) != (thread, context) {
             self.complain(
                 time,
                 format!("core {number} runs another thread or context than its events say"),
@@ -302,7 +322,8 @@ impl Check<'_> {
             let account = *self.account(context);
             let known = account
                 .unreported
-                .map(|sum| sum.saturating_add(account.uncharged));
+                .zip(account.uncharged)
+                .map(|(sum, uncharged)| sum.saturating_add(uncharged));
             self.reported(self.trace.end, context, known, answer.consumed);
         }
     }

@@ -255,3 +255,31 @@ fn ram_without_a_ring_is_refused() {
     let words = collect("nowhere".as_ref(), "board".to_string()).unwrap_err();
     assert!(words.starts_with("cannot read nowhere"), "{words}");
 }
+
+/// The ring as a flight recorder with room for so many events would have it.
+fn last(ring: &[u8], room: usize) -> Vec<u8> {
+    let written = RingReader::new(ring).unwrap().written as usize;
+    let mut recorder = ring[..HEADER + room * 32].to_vec();
+    for number in 0..written {
+        let event = &ring[HEADER + number * 32..][..32];
+        recorder[HEADER + number % room * 32..][..32].copy_from_slice(event);
+    }
+    // Mode and capacity, as the book says.
+    recorder[12] = 1;
+    recorder[16..24].copy_from_slice(&(room as u64).to_le_bytes());
+    recorder
+}
+
+#[test]
+fn what_a_flight_recorder_has_left_keeps_the_rules() {
+    for name in ["timeout", "passive-server", "sporadic-servers"] {
+        for room in [100, 150, 333] {
+            let mut file = file(name);
+            file.rings[0] = last(&file.rings[0], room);
+            let (trace, _) = Trace::read(&file.to_bytes()).unwrap();
+            assert_eq!(trace.events.len(), room);
+            assert!(trace.lost[&0].at_the_beginning > 0);
+            assert_eq!(check(&trace), [], "{name}, the last {room} events");
+        }
+    }
+}

@@ -1,9 +1,9 @@
 //! The boot image: kernel and root task in one file for a loader of physical memory.
 //!
 //! The kernel is used as its linker wrote it, with physical load addresses in its program headers. The root
-//! task, with the archive of its system's components behind it, is flattened to its memory contents, page by page, and
-//! appended in further segments after the kernel. Its location is written to the kernel's variable [`ROOT_TASK`], so that booting needs neither a
-//! second file nor an ELF loader in the kernel.
+//! task, with the archive of its system's components behind it, is flattened to its memory contents, page by
+//! page, and appended in further segments after the kernel. Its location is written to the kernel's variable
+//! [`ROOT_TASK`], so that booting needs neither a second file nor an ELF loader in the kernel.
 //!
 //! If cores start in another state than the kernel needs, a stub is added. It is entered first, and finds the
 //! kernel by its variable [`KERNEL_ENTRY`].

@@ -254,11 +254,15 @@ pub(super) fn runs<'a>(
         Scope::Own(_) => false,
     };
     if all && is_traced || trace {
-        runs.push(Run {
-            is_example: true,
-            is_traced: true,
-            ..run(System::load(workspace, TRACED)?)
-        });
+        let several = (two_cores && scope == Scope::All).then_some(Cores::TWO);
+        for cores in [Some(arguments.cores), several].into_iter().flatten() {
+            runs.push(Run {
+                is_example: true,
+                is_traced: true,
+                cores,
+                ..run(System::load(workspace, TRACED)?)
+            });
+        }
     }
     if all && !own || fuzz {
         runs.push(Run {

@@ -38,8 +38,8 @@ fn of_status(status: Status) -> (i64, i64) {
 
 /// The trace as a page.
 pub fn html(trace: &Trace) -> String {
-    // Nothing in the data may end the element that it is in.
-    let data = data(trace).to_string().replace("</", "<\\/");
+    // Nothing in the data may be markup for the element that it is in.
+    let data = data(trace).to_string().replace('<', "\\u003c");
     PAGE.replacen(DATA, &data, 1)
 }
 
@@ -65,10 +65,7 @@ fn data(trace: &Trace) -> Value {
         let uses = lane.uses.iter();
         let uses =
             uses.flat_map(|span| [span.start as i64, span.end as i64, of_thread(span.thread)]);
-        let levels = lane
-            .levels
-            .iter()
-            .flat_map(|&(time, amount)| [time, amount]);
+        let levels = in_order(&lane.levels);
         let moves = lane.moves.iter();
         let moves = moves
             .flat_map(|&(time, one, other, _)| [time as i64, of_thread(one), of_thread(other)]);
@@ -79,7 +76,7 @@ fn data(trace: &Trace) -> Value {
             ends.flat_map(|&(time, end)| [time, end.map_or(0, |end| u64::from(end.number()))]);
         json!({
             "name": lane.name, "budget": budget, "period": period,
-            "uses": uses.collect::<Vec<_>>(), "levels": levels.collect::<Vec<_>>(),
+            "uses": uses.collect::<Vec<_>>(), "levels": levels,
             "moves": moves.collect::<Vec<_>>(), "kinds": kinds.collect::<Vec<_>>(),
             "ends": ends.collect::<Vec<_>>(),
         })
@@ -116,6 +113,21 @@ fn data(trace: &Trace) -> Value {
     })
 }
 
+/// The levels of a budget in the order of time: a replenishment that was to come is forgotten when an event before its
+/// time says what is there instead.
+fn in_order(levels: &[(u64, u64)]) -> Vec<u64> {
+    let mut kept: Vec<(u64, u64)> = Vec::new();
+    for &(time, amount) in levels {
+        while kept.last().is_some_and(|&(last, _)| last > time) {
+            kept.pop();
+        }
+        kept.push((time, amount));
+    }
+    kept.into_iter()
+        .flat_map(|(time, amount)| [time, amount])
+        .collect()
+}
+
 /// The marks of programs, each with the number of its thread.
 fn marks(trace: &Trace) -> Vec<Value> {
     let mut state = State::default();
@@ -131,7 +143,8 @@ fn marks(trace: &Trace) -> Vec<Value> {
                     let text = String::from_utf8_lossy(&bytes[..end.unwrap_or(bytes.len())]);
                     json!(text)
                 }
-                _ => json!(event.b),
+                // Numbers above 2^53 would be rounded by the page.
+                _ => json!(event.b.to_string()),
             };
             marks.push(json!({
                 "time": event.time, "thread": of_thread(state.thread(event.subject)),
@@ -140,4 +153,15 @@ fn marks(trace: &Trace) -> Vec<Value> {
         }
     }
     marks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_order;
+
+    #[test]
+    fn a_replenishment_that_does_not_come_is_forgotten() {
+        let levels = [(10, 5), (12, 0), (30, 5), (20, 3), (20, 4), (40, 1)];
+        assert_eq!(in_order(&levels), [10, 5, 12, 0, 20, 3, 20, 4, 40, 1]);
+    }
 }

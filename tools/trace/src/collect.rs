@@ -47,7 +47,7 @@ pub fn collect(ram: &Path, platform: String) -> Result<File, String> {
     if rings.is_empty() {
         let name = ram.display();
         return Err(format!(
-            "{name} contains no ring of trace events: the kernel was built without, or did not boot"
+            "{name} contains no ring of trace events: the kernel was built without, or has not booted"
         ));
     }
     rings.sort_by_key(|&(core, _)| core);

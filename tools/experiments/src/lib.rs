@@ -1,6 +1,6 @@
 //! Schedulability experiments: which share of random task sets is schedulable, with the overheads of a scheduler.
 //!
-//! [`ALL`] lists them. [`run`] returns [`Curves`], which are written as CSV or drawn as SVG. The same seed gives the
+//! [`ALL`] lists them. [`run()`] returns [`Curves`], which are written as CSV or drawn as SVG. The same seed gives the
 //! same sets, and all curves of an experiment are about the same sets.
 
 mod overheads;

@@ -208,9 +208,7 @@ calls = ["bus"]
 
 #[test]
 fn schedulers_guests_and_domains_are_analysed() {
-    let edf = THREE
-        .replace("[component.", "[component.")
-        .replace("slice = \"1 s\"", "slice = \"1 s\"\nscheduler = \"s\"")
+    let edf = THREE.replace("slice = \"1 s\"", "slice = \"1 s\"\nscheduler = \"s\"")
         + "[scheduler.s]\npolicy = \"edf\"\ndecision = \"0 us\"\n";
     let found = report(&edf);
     assert!(found.holds, "{}", found.text());

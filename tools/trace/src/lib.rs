@@ -19,5 +19,5 @@ pub use jobs::{Jobs, jobs};
 pub use rules::{Complaint, check};
 pub use state::{Activity, Context, ContextKey, Core, State, Status, Thread, ThreadKey};
 pub use summary::summary;
-pub use timeline::{ContextLane, Span, ThreadLane, Timeline, record};
+pub use timeline::{ContextLane, Moved, Span, ThreadLane, Timeline, record};
 pub use trace::{Lost, Numbered, Trace};

@@ -22,6 +22,9 @@ pub struct Span {
     pub context: Option<ContextKey>,
 }
 
+/// When a context moves, the threads that had it before and afterwards, and why.
+pub type Moved = (u64, Option<ThreadKey>, Option<ThreadKey>, Option<Move>);
+
 /// A thread over time.
 #[derive(Clone, Debug, Default)]
 pub struct ThreadLane {
@@ -44,8 +47,8 @@ pub struct ContextLane {
     pub uses: Vec<Span>,
     /// How much could be used at once: time and amount, between which it falls while it is used.
     pub levels: Vec<(u64, u64)>,
-    /// Each move, with the threads that had it before and afterwards.
-    pub moves: Vec<(u64, Option<ThreadKey>, Option<ThreadKey>, Option<Move>)>,
+    /// Each move.
+    pub moves: Vec<Moved>,
     /// When and how its use ended.
     pub ends: Vec<(u64, Option<End>)>,
 }

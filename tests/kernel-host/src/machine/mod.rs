@@ -95,7 +95,7 @@ pub enum Cause {
 
 /// A machine.
 pub struct Machine {
-    /// The kernel, with the architecture in [`Kernel::arch`].
+    /// The kernel, with the architecture in its field `arch`.
     pub kernel: &'static mut Kernel<Host>,
     /// The boot information of the root task.
     pub boot_info: Box<BootInfo>,

@@ -73,7 +73,7 @@ const ANNOTATION_TEXT: u32 = 6;
 
 /// The uuid of a track: the group, and the number in it.
 const fn uuid(group: u64, number: usize) -> u64 {
-    group << 32 | number as u64 + 1
+    group << 32 | (number as u64 + 1)
 }
 
 const CORES: u64 = 1;

@@ -1,9 +1,9 @@
 //! The description of a system, and its checker.
 //!
 //! `system.toml` says what a system consists of: components, their time, what they may call, signal and map,
-//! their devices, and the handlers of their faults. [`check`] reads it, finds everything that is wrong with
+//! their devices, and the handlers of their faults. [`check()`] reads it, finds everything that is wrong with
 //! it before anything is built, and turns it into a [`System`] for each platform, from which a system can be
-//! set up and analysed. [`schema`] is for editors.
+//! set up and analysed. [`SCHEMA`] is for editors.
 //!
 //! The tool makes the table of the generic initialiser from a [`System`], which sets up the components, unless the
 //! description names a root task of its own.
@@ -52,5 +52,5 @@ pub use report::{Diagnostic, Kind, Severity, Source, Span};
 pub use system::System;
 pub use units::{Duration, Size};
 
-/// The JSON schema of `system.toml`, as text. A test keeps it equal to the types of [`file`].
+/// The JSON schema of `system.toml`, as text. A test keeps it equal to the types of [`mod@file`].
 pub const SCHEMA: &str = include_str!("../system.schema.json");

@@ -1,6 +1,6 @@
 //! Will it be in time? From the description of a system to a verdict, with what each bound is made of.
 //!
-//! [`analyse`] turns a checked description and the costs of the kernel on a platform ([`Figures`]) into the
+//! [`analyse()`] turns a checked description and the costs of the kernel on a platform ([`Figures`]) into the
 //! models of the crate `schedulability`, applies its analyses, and returns a [`Report`]. The report is plain
 //! data, which is printed as text, as one HTML page, or as JSON.
 

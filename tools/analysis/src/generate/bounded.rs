@@ -109,7 +109,7 @@ mod tests {
             let values = values.unwrap_or_else(|| panic!("{round}: {sum} of {lower:?} {upper:?}"));
             assert!((values.iter().sum::<f64>() - sum).abs() < 1e-6, "{round}");
             for ((value, low), high) in values.iter().zip(&lower).zip(&upper) {
-                assert!((low - 1e-9..=high + 1e-9).contains(&value), "{round}");
+                assert!((low - 1e-9..=high + 1e-9).contains(value), "{round}");
             }
         }
     }

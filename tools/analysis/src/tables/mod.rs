@@ -23,7 +23,7 @@ pub struct Turn {
     pub length: Time,
 }
 
-/// A table: turns that follow each other, and then begin again. It is plain data; [`check`] says whether it keeps what
+/// A table: turns that follow each other, and then begin again. It is plain data; [`check()`] says whether it keeps what
 /// it must.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TimeTable {

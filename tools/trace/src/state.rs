@@ -317,7 +317,11 @@ impl State {
 
 /// The name in a [`Kind::Named`] event.
 fn name(event: &Event) -> String {
-    let bytes = [event.a.to_le_bytes(), event.b.to_le_bytes()].concat();
+    text(&[event.a.to_le_bytes(), event.b.to_le_bytes()].concat())
+}
+
+/// The text in the bytes of an event, up to the first zero.
+pub(crate) fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0);
     String::from_utf8_lossy(&bytes[..end.unwrap_or(bytes.len())]).into_owned()
 }

@@ -142,12 +142,11 @@ impl Timeline {
         match event.kind() {
             Some(Kind::Head) => {
                 if let Some(context) = state.context(event.subject) {
-                    let levels = &mut self.contexts[context.0].levels;
-                    // What is not due yet cannot be used.
-                    if event.a > time {
-                        levels.push((time, 0));
-                    }
-                    levels.push((event.a.max(time), event.b));
+                    set_level(
+                        &mut self.contexts[context.0].levels,
+                        time,
+                        (event.a, event.b),
+                    );
                 }
             }
             Some(Kind::Moved) => {
@@ -180,6 +179,18 @@ impl Timeline {
         let own = spans.filter(|span| span.thread == Some(thread));
         own.map(|span| span.end - span.start).sum()
     }
+}
+
+/// Records the head replenishment of a context, a time and an amount. It takes the place of one that is still to come;
+/// until it is due, nothing can be used.
+fn set_level(levels: &mut Vec<(u64, u64)>, now: u64, (due, amount): (u64, u64)) {
+    while levels.last().is_some_and(|&(time, _)| time > now) {
+        levels.pop();
+    }
+    if due > now {
+        levels.push((now, 0));
+    }
+    levels.push((due.max(now), amount));
 }
 
 /// Records a status from a time on, after earlier ones. A status without duration is not recorded.
@@ -252,5 +263,25 @@ impl ContextLane {
     pub fn donations(&self) -> usize {
         let calls = self.moves.iter();
         calls.filter(|(.., why)| *why == Some(Move::Call)).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::set_level;
+
+    #[test]
+    fn a_replenishment_that_does_not_come_is_forgotten() {
+        let mut levels = Vec::new();
+        for (now, head) in [
+            (10, (10, 5)),
+            (12, (30, 5)),
+            (20, (5, 3)),
+            (20, (20, 4)),
+            (40, (40, 1)),
+        ] {
+            set_level(&mut levels, now, head);
+        }
+        assert_eq!(levels, [(10, 5), (12, 0), (20, 3), (20, 4), (40, 1)]);
     }
 }

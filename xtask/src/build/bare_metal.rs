@@ -227,11 +227,9 @@ impl<'a> BareMetal<'a> {
 
     /// A folder for files that go into user programs: one for each combination of target, flags and devices.
     pub(crate) fn user_files(&self) -> PathBuf {
-        let mut hasher = DefaultHasher::new();
-        self.rustflags(Side::User).hash(&mut hasher);
-        self.platform.user.devices.hash(&mut hasher);
-        let flags = hasher.finish() as u16;
-        let name = format!("{}-{flags:04x}", self.target(Side::User));
+        let flags = self.flags(Side::User);
+        let devices = self.platform.user.devices.as_deref().unwrap_or("none");
+        let name = format!("{}-{flags:04x}-{devices}", self.target(Side::User));
         self.target_folder(Side::User).join("files").join(name)
     }
 

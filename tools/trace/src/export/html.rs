@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use trace_format::Kind;
 
 use crate::jobs::mark;
+use crate::state::text;
 use crate::{ContextKey, State, Status, ThreadKey, Timeline, Trace, check, jobs};
 
 /// The page, in which this text stands for the trace.
@@ -65,7 +66,8 @@ fn data(trace: &Trace) -> Value {
         let uses = lane.uses.iter();
         let uses =
             uses.flat_map(|span| [span.start as i64, span.end as i64, of_thread(span.thread)]);
-        let levels = in_order(&lane.levels);
+        let levels = lane.levels.iter();
+        let levels = levels.flat_map(|&(time, amount)| [time, amount]);
         let moves = lane.moves.iter();
         let moves = moves
             .flat_map(|&(time, one, other, _)| [time as i64, of_thread(one), of_thread(other)]);
@@ -76,7 +78,7 @@ fn data(trace: &Trace) -> Value {
             ends.flat_map(|&(time, end)| [time, end.map_or(0, |end| u64::from(end.number()))]);
         json!({
             "name": lane.name, "budget": budget, "period": period,
-            "uses": uses.collect::<Vec<_>>(), "levels": levels,
+            "uses": uses.collect::<Vec<_>>(), "levels": levels.collect::<Vec<_>>(),
             "moves": moves.collect::<Vec<_>>(), "kinds": kinds.collect::<Vec<_>>(),
             "ends": ends.collect::<Vec<_>>(),
         })
@@ -113,21 +115,6 @@ fn data(trace: &Trace) -> Value {
     })
 }
 
-/// The levels of a budget in the order of time: a replenishment that was to come is forgotten when an event before its
-/// time says what is there instead.
-fn in_order(levels: &[(u64, u64)]) -> Vec<u64> {
-    let mut kept: Vec<(u64, u64)> = Vec::new();
-    for &(time, amount) in levels {
-        while kept.last().is_some_and(|&(last, _)| last > time) {
-            kept.pop();
-        }
-        kept.push((time, amount));
-    }
-    kept.into_iter()
-        .flat_map(|(time, amount)| [time, amount])
-        .collect()
-}
-
 /// The marks of programs, each with the number of its thread.
 fn marks(trace: &Trace) -> Vec<Value> {
     let mut state = State::default();
@@ -137,12 +124,7 @@ fn marks(trace: &Trace) -> Vec<Value> {
         state.apply(event);
         if let Some((what, task)) = mark(event) {
             let value = match what {
-                trace_format::Mark::Text => {
-                    let bytes = event.b.to_le_bytes();
-                    let end = bytes.iter().position(|byte| *byte == 0);
-                    let text = String::from_utf8_lossy(&bytes[..end.unwrap_or(bytes.len())]);
-                    json!(text)
-                }
+                trace_format::Mark::Text => json!(text(&event.b.to_le_bytes())),
                 // Numbers above 2^53 would be rounded by the page.
                 _ => json!(event.b.to_string()),
             };
@@ -153,15 +135,4 @@ fn marks(trace: &Trace) -> Vec<Value> {
         }
     }
     marks
-}
-
-#[cfg(test)]
-mod tests {
-    use super::in_order;
-
-    #[test]
-    fn a_replenishment_that_does_not_come_is_forgotten() {
-        let levels = [(10, 5), (12, 0), (30, 5), (20, 3), (20, 4), (40, 1)];
-        assert_eq!(in_order(&levels), [10, 5, 12, 0, 20, 3, 20, 4, 40, 1]);
-    }
 }

@@ -1,23 +1,19 @@
-//! The command `analyse`: will a system be in time?
+//! The command `analyse`: will a system be in time? The analyses are a program of their own, `tools/analyser`, which
+//! gets the files that the arguments mean.
 
-mod experiment;
-
-use std::fs;
+use std::ffi::OsString;
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
-use anyhow::{Context, anyhow};
-use serde::Deserialize;
-use system_analysis::partitions::partitions;
-use system_analysis::{Figures, Observed, Report, Time, analyse};
-use system_description::System;
-#[cfg(test)]
-use system_description::{Source, check};
+use anyhow::Context;
 
 use crate::build::write_if_changed;
-use crate::cli::{AnalyseArguments, AnalyseCommand, GuestsArguments};
+use crate::cli::{AnalyseArguments, AnalyseCommand, ExperimentArguments, GuestsArguments};
 use crate::platform::Platform;
+use crate::programs::{self, Program};
 use crate::workspace::Workspace;
-use crate::{Outcome, Result, bench, describe, sim};
+use crate::{Outcome, Result, bench, describe};
 
 /// The costs of the kernel, a file for each platform.
 const FIGURES: &str = "benches/overheads";
@@ -25,119 +21,131 @@ const FIGURES: &str = "benches/overheads";
 /// The command `analyse`.
 pub(crate) fn run(workspace: &Workspace, arguments: &AnalyseArguments) -> Result {
     match &arguments.other {
-        Some(AnalyseCommand::Experiment(arguments)) => {
-            return experiment::run(workspace, arguments);
-        }
+        Some(AnalyseCommand::Experiment(arguments)) => return experiment(workspace, arguments),
         Some(AnalyseCommand::Guests(arguments)) => return guests(workspace, arguments),
         None => {}
     }
     if arguments.write_figures {
         return write_figures(workspace);
     }
-    let name = arguments.system.as_deref();
-    let system = describe::named(workspace, name, arguments.platform.as_deref())?;
-    let file = match &arguments.overheads {
-        Some(file) => file.clone(),
-        None => figures_of(workspace, &system.platform),
+    let mut call = described(
+        workspace,
+        "report",
+        arguments.system.as_deref(),
+        arguments.platform.as_deref(),
+        arguments.overheads.as_deref(),
+    )?;
+    let jobs = match &arguments.trace {
+        Some(trace) => {
+            let jobs = tempfile::NamedTempFile::new().context("cannot make a file for the jobs")?;
+            std::fs::write(&jobs, programs::jobs(workspace, trace)?)
+                .context("cannot write the file for the jobs")?;
+            Some(jobs)
+        }
+        None => None,
     };
-    let mut report = of(&system, &read(workspace, &file)?)?;
-    if let Some(trace) = &arguments.trace {
-        report.observe(&observed(workspace, trace)?);
-    }
-    let outputs = [
-        (&arguments.html, Report::html as fn(&Report) -> String),
-        (&arguments.json, Report::json),
+    let files = [
+        ("--jobs", jobs.as_ref().map(|file| file.path())),
+        ("--html", arguments.html.as_deref()),
+        ("--json", arguments.json.as_deref()),
     ];
-    for (file, form) in outputs {
+    for (option, file) in files {
         if let Some(file) = file {
-            write_if_changed(file, form(&report).as_bytes())?;
+            call.extend([option.into(), file.into()]);
         }
     }
-    describe::print(&report.text())?;
-    Ok(if report.holds {
-        Outcome::Success
-    } else {
-        Outcome::Failure
-    })
-}
-
-/// The jobs in a trace. Those of a component have the number 0.
-fn observed(workspace: &Workspace, trace: &Path) -> Result<Vec<Observed>> {
-    #[derive(Deserialize)]
-    struct Jobs {
-        thread: String,
-        task: u32,
-        done: u64,
-        longest: u64,
-    }
-    let jobs: Vec<Jobs> = serde_json::from_slice(&sim::jobs(workspace, trace)?)
-        .with_context(|| format!("cannot read the jobs in {}", trace.display()))?;
-    let own = jobs.into_iter().filter(|one| one.task == 0);
-    let observed = own.map(|one| Observed {
-        name: one.thread,
-        jobs: one.done,
-        longest: Time::from_nanos(one.longest),
-    });
-    Ok(observed.collect())
+    with_boards(workspace, &call)
 }
 
 /// Partitions for the guests of a system.
 fn guests(workspace: &Workspace, arguments: &GuestsArguments) -> Result {
-    let name = arguments.system.as_deref();
-    let system = describe::named(workspace, name, arguments.platform.as_deref())?;
-    let default = figures_of(workspace, &system.platform);
-    let figures = read(workspace, arguments.overheads.as_ref().unwrap_or(&default))?;
-    let found = partitions(&system, &figures)
-        .map_err(|problem| anyhow!("there are no partitions to find: {problem}"))?;
-    describe::print(&found.text())?;
-    Ok(if found.holds() {
-        Outcome::Success
-    } else {
-        Outcome::Failure
-    })
+    let call = described(
+        workspace,
+        "guests",
+        arguments.system.as_deref(),
+        arguments.platform.as_deref(),
+        arguments.overheads.as_deref(),
+    )?;
+    with_boards(workspace, &call)
 }
 
-fn figures_of(workspace: &Workspace, platform: &str) -> PathBuf {
+/// The analyser's arguments about a system; complaints about its description are shown.
+fn described(
+    workspace: &Workspace,
+    command: &str,
+    name: Option<&str>,
+    platform: Option<&str>,
+    overheads: Option<&Path>,
+) -> Result<Vec<OsString>> {
+    let file = describe::file(workspace, name)?;
+    let platform = describe::of_file(workspace, &file, platform)?.platform;
+    Ok([
+        command.into(),
+        file.into_os_string(),
+        "--platform".into(),
+        OsString::from(&platform),
+        "--overheads".into(),
+        figures(workspace, overheads, &platform),
+    ]
+    .into())
+}
+
+/// Runs the analyser with a command that reads all boards.
+fn with_boards(workspace: &Workspace, call: &[OsString]) -> Result {
+    let boards = tempfile::NamedTempFile::new().context("cannot make a file for the boards")?;
+    serde_json::to_writer(&boards, &Platform::all_for_descriptions(workspace)?)?;
+    let boards = File::open(boards.path()).context("cannot open the file for the boards")?;
+    programs::run_with(workspace, Program::Analyser, call, Stdio::from(boards))
+}
+
+/// Runs experiments with random task sets.
+fn experiment(workspace: &Workspace, arguments: &ExperimentArguments) -> Result {
+    let default = workspace.target().join("experiments");
+    let folder = arguments.out.as_ref().unwrap_or(&default);
+    let mut call = vec![
+        "experiment".into(),
+        "--overheads".into(),
+        figures(
+            workspace,
+            arguments.overheads.as_deref(),
+            &arguments.platform,
+        ),
+        "--out".into(),
+        folder.into(),
+    ];
+    call.extend(arguments.name.as_ref().map(OsString::from));
+    let numbers = [
+        ("--sets", arguments.sets.map(u64::from)),
+        ("--seed", arguments.seed),
+    ];
+    for (option, number) in numbers {
+        if let Some(number) = number {
+            call.extend([option.into(), number.to_string().into()]);
+        }
+    }
+    programs::run(workspace, Program::Analyser, &call)
+}
+
+/// The file with the kernel's costs.
+fn figures(workspace: &Workspace, chosen: Option<&Path>, platform: &str) -> OsString {
+    chosen.map_or_else(|| of_platform(workspace, platform).into(), OsString::from)
+}
+
+fn of_platform(workspace: &Workspace, platform: &str) -> PathBuf {
     workspace.path(FIGURES).join(format!("{platform}.toml"))
-}
-
-fn read(workspace: &Workspace, file: &Path) -> Result<Figures> {
-    let shown = workspace.display(file).to_string();
-    let text = fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;
-    Figures::read(&text).map_err(|error| anyhow!("{shown}: {}", error.trim_end()))
-}
-
-/// The report, or all that is not known in one error.
-fn of(system: &System, figures: &Figures) -> Result<Report> {
-    analyse(system, figures)
-        .map_err(|problems| anyhow!("this cannot be analysed: {}", problems.join("\n  and: ")))
 }
 
 /// Writes the costs of the kernel on each platform that has reference results.
 fn write_figures(workspace: &Workspace) -> Result {
     for name in Platform::names(workspace) {
-        let text = bench::figures(workspace, &name)?;
-        write_if_changed(&figures_of(workspace, &name), text.as_bytes())?;
+        let mut call = vec!["figures".to_string(), "--platform".into(), name.clone()];
+        for (operation, count) in bench::figures(workspace, &name)? {
+            call.extend([format!("--{operation}"), count.to_string()]);
+        }
+        let text = programs::output(workspace, Program::Analyser, &call)?;
+        write_if_changed(&of_platform(workspace, &name), &text)?;
     }
     Ok(Outcome::Success)
-}
-
-/// The system that a text describes on a platform.
-#[cfg(test)]
-fn described(workspace: &Workspace, text: &str, platform: &str) -> Result<System> {
-    let source = Source {
-        path: "system.toml",
-        text,
-    };
-    let checked = check(source, &Platform::all_for_descriptions(workspace)?);
-    if !checked.is_good() {
-        anyhow::bail!("{}", checked.diagnostics[0].line(source));
-    }
-    let system = checked
-        .systems
-        .into_iter()
-        .find(|one| one.platform == platform);
-    system.context("the system runs on that platform")
 }
 
 #[cfg(test)]

@@ -253,12 +253,12 @@ pub(crate) struct ExperimentArguments {
     /// The experiment, or `all`.
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// The number of task sets for each utilisation.
-    #[arg(long, value_name = "N", default_value_t = experiments::SETS, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) sets: u32,
-    /// The seed of the sets.
-    #[arg(long, value_name = "N", default_value_t = experiments::SEED, value_parser = clap::value_parser!(u64).range(..1 << 32))]
-    pub(crate) seed: u64,
+    /// The number of task sets for each utilisation; 500 by default.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) sets: Option<u32>,
+    /// The seed of the sets; by default that of the curves in the book.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..1 << 32))]
+    pub(crate) seed: Option<u64>,
     /// The board whose costs of the kernel count.
     #[arg(long, value_name = "P", default_value = "pc99")]
     pub(crate) platform: String,

@@ -27,29 +27,21 @@ pub(crate) fn run(workspace: &Workspace, arguments: &SystemArguments) -> Result 
         return print(SCHEMA);
     }
     let boards = Platform::all_for_descriptions(workspace)?;
-    let system = &named(
-        workspace,
-        arguments.system.as_deref(),
-        arguments.platform.as_deref(),
-    )?;
+    let file = file(workspace, arguments.system.as_deref())?;
+    let system = &of_file(workspace, &file, arguments.platform.as_deref())?;
     if let Some(file) = &arguments.svg {
         write_if_changed(file, svg::draw(system).as_bytes())?;
     }
     print(&table::of(system, board(&boards, &system.platform)?))
 }
 
-/// The system that a name or a file means, or else that of the project, on a platform; complaints about it are shown.
-pub(crate) fn named(
-    workspace: &Workspace,
-    name: Option<&str>,
-    wanted: Option<&str>,
-) -> Result<system_description::System> {
-    let path = match (name, project::folder()) {
-        (Some(name), _) => path_of(workspace, name)?,
-        (None, Some(folder)) => System::file_in(&folder),
+/// The file of the system that an argument means: a path, or the name of a system; without one, that of the project.
+pub(crate) fn file(workspace: &Workspace, name: Option<&str>) -> Result<PathBuf> {
+    match (name, project::folder()) {
+        (Some(name), _) => path_of(workspace, name),
+        (None, Some(folder)) => Ok(System::file_in(&folder)),
         (None, None) => bail!("which system? Name a folder of systems/, or a file"),
-    };
-    of_file(workspace, &path, wanted)
+    }
 }
 
 /// The system that a file describes, on a platform; complaints about it are shown.

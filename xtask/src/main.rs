@@ -23,12 +23,12 @@ mod log;
 mod platform;
 mod plot;
 mod post_mortem;
+mod programs;
 mod project;
 mod qemu;
 mod rules;
 mod sdk;
 mod setup;
-mod sim;
 mod sizes;
 mod symbols;
 mod system;
@@ -42,6 +42,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use cli::{Cli, Command};
+use programs::Program;
 use workspace::Workspace;
 
 /// How a command ended that could be performed.
@@ -87,8 +88,8 @@ fn main() -> ExitCode {
             Command::Build(arguments) => build::run(&workspace, &arguments),
             Command::Qemu(arguments) => qemu::run(&workspace, &arguments),
             Command::Test(arguments) => test::run(&workspace, &arguments),
-            Command::Sim { arguments } => sim::run(&workspace, sim::Program::Simulator, &arguments),
-            Command::Trace(arguments) => sim::trace(&workspace, arguments),
+            Command::Sim { arguments } => programs::run(&workspace, Program::Simulator, &arguments),
+            Command::Trace(arguments) => programs::trace(&workspace, arguments),
             Command::Analyse(arguments) => analyse::run(&workspace, &arguments),
             Command::System(arguments) => describe::run(&workspace, &arguments),
             Command::Bench(arguments) => bench::run(&workspace, &arguments),

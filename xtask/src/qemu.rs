@@ -21,8 +21,8 @@ use crate::cli::QemuArguments;
 use crate::log::{self, Log};
 use crate::platform::{Exit, Platform};
 use crate::post_mortem::PostMortems;
+use crate::programs;
 use crate::setup;
-use crate::sim;
 use crate::system::System;
 use crate::ui::say;
 use crate::workspace::Workspace;
@@ -72,12 +72,12 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
         return emulate(workspace, &platform, &emulator, &built, arguments, None);
     };
     // The reader is built before: an interruption may end the run, but not keep the trace from being written.
-    let reader = sim::reader(workspace)?;
+    let reader = programs::reader(workspace)?;
     let ram = tempfile::NamedTempFile::new_in(workspace.target());
     let ram = ram.context("cannot make a file for the machine's RAM")?;
     let ram_file = Some(ram.path());
     let outcome = emulate(workspace, &platform, &emulator, &built, arguments, ram_file)?;
-    let collection = sim::collection(&platform.name, ram.path(), trace);
+    let collection = programs::collection(&platform.name, ram.path(), trace);
     let status = Command::new(&reader).args(collection).status();
     let status = status.with_context(|| format!("cannot start {}", reader.display()))?;
     if !status.success() {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::units::Size;
 
 /// A platform, as far as descriptions depend on it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Platform {
     /// Its name.
     pub name: String,
@@ -22,7 +22,7 @@ pub struct Platform {
 }
 
 /// A device.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Device {
     /// What it is, for people.
@@ -36,7 +36,7 @@ pub struct Device {
 }
 
 /// Registers of a device in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Registers {
     /// The physical address, of a page.
@@ -46,7 +46,7 @@ pub struct Registers {
 }
 
 /// An interrupt line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Interrupt {
     /// The number by which the kernel knows the line.
@@ -60,7 +60,7 @@ pub struct Interrupt {
 }
 
 /// When an interrupt is raised.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trigger {
     /// As long as the line is active.

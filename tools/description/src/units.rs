@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde::ser::{Serialize, Serializer};
 
 /// A length of time, in nanoseconds. In a description it is a text such as `"2.5 ms"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -217,6 +218,13 @@ impl<'de> Deserialize<'de> for Size {
         };
         let text = from.deserialize_any(quantity)?;
         text.parse().map_err(D::Error::custom)
+    }
+}
+
+/// A text that is read as exactly this size.
+impl Serialize for Size {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(&format_args!("{} B", self.0))
     }
 }
 

@@ -1,14 +1,36 @@
+use std::fs;
+
+use system_analysis::partitions::partitions;
+use system_analysis::{Figures, Instructions, Report, analyse};
+use system_description::{Source, System, check};
+
 use super::*;
 use crate::system::System as Files;
 
 fn figures(workspace: &Workspace, platform: &str) -> Figures {
-    read(workspace, &figures_of(workspace, platform)).unwrap()
+    Figures::read(&fs::read_to_string(of_platform(workspace, platform)).unwrap()).unwrap()
+}
+
+/// The system that a text describes on a platform.
+fn described(workspace: &Workspace, text: &str, platform: &str) -> System {
+    let source = Source {
+        path: "system.toml",
+        text,
+    };
+    let checked = check(source, &Platform::all_for_descriptions(workspace).unwrap());
+    assert!(checked.is_good(), "{}", checked.diagnostics[0].line(source));
+    let mut systems = checked.systems.into_iter();
+    systems.find(|one| one.platform == platform).unwrap()
+}
+
+fn report_on(text: &str, platform: &str) -> Report {
+    let workspace = Workspace::find().unwrap();
+    let system = described(&workspace, text, platform);
+    analyse(&system, &figures(&workspace, platform)).unwrap()
 }
 
 fn report(text: &str) -> Report {
-    let workspace = Workspace::find().unwrap();
-    let system = described(&workspace, text, "pc99").unwrap();
-    of(&system, &figures(&workspace, "pc99")).unwrap()
+    report_on(text, "pc99")
 }
 
 fn text_of(name: &str) -> String {
@@ -20,9 +42,18 @@ fn text_of(name: &str) -> String {
 fn figures_are_those_of_the_reference_results() {
     let workspace = Workspace::find().unwrap();
     for name in Platform::names(&workspace) {
-        let written = fs::read_to_string(figures_of(&workspace, &name)).unwrap();
+        let written = fs::read_to_string(of_platform(&workspace, &name)).unwrap();
+        let [section, switch, call, interrupt, timeout] =
+            bench::figures(&workspace, &name).unwrap();
+        let counts = Instructions {
+            section: section.1,
+            switch: switch.1,
+            call: call.1,
+            interrupt: interrupt.1,
+            timeout: timeout.1,
+        };
         assert!(
-            written == bench::figures(&workspace, &name).unwrap(),
+            written == Figures::from_instructions(&name, &counts),
             "write them again: cargo xtask analyse --write-figures"
         );
     }
@@ -33,8 +64,7 @@ fn the_example_systems_are_in_time() {
     let workspace = Workspace::find().unwrap();
     for name in Files::names(&workspace) {
         for platform in ["pc99", "kzm"] {
-            let system = described(&workspace, &text_of(&name), platform).unwrap();
-            let report = of(&system, &figures(&workspace, platform)).unwrap();
+            let report = report_on(&text_of(&name), platform);
             assert!(report.holds, "{name} on {platform}\n{}", report.text());
             let promises = report.rows.iter().filter(|row| row.deadline.is_some());
             assert!(promises.count() > 0, "{name} promises nothing");
@@ -95,24 +125,16 @@ fn an_overload_of_each_system_is_refused_with_its_culprit() {
 #[test]
 fn the_guests_of_the_book_have_partitions() {
     let workspace = Workspace::find().unwrap();
-    let found = |system: String| {
-        let arguments = GuestsArguments {
-            system: Some(system),
-            platform: None,
-            overheads: None,
-        };
-        guests(&workspace, &arguments)
+    let example = fs::read_to_string(workspace.path("docs/src/analysis/partitions.toml")).unwrap();
+    let found = |text: &str| {
+        let system = described(&workspace, text, "pc99");
+        partitions(&system, &figures(&workspace, "pc99"))
     };
-    let example = workspace.path("docs/src/analysis/partitions.toml");
-    assert!(matches!(
-        found(example.display().to_string()),
-        Ok(Outcome::Success)
-    ));
-    let error = found("demo".into()).unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "there are no partitions to find: no component has a guest; add `guest`"
-    );
+    assert!(found(&example).unwrap().holds());
+    let Err(problem) = found(&text_of("demo")) else {
+        panic!("the demo has no guests");
+    };
+    assert_eq!(problem.to_string(), "no component has a guest; add `guest`");
 }
 
 /// Each block of the chapter about the demo is part of what the command prints.
@@ -123,7 +145,7 @@ fn the_chapter_of_the_demo_shows_what_the_command_prints() {
         report(&text_of("demo")).text(),
         overloaded("demo", "45 ms", "49 ms").text(),
         text_of("demo"),
-        fs::read_to_string(figures_of(&Workspace::find().unwrap(), "pc99")).unwrap(),
+        fs::read_to_string(of_platform(&Workspace::find().unwrap(), "pc99")).unwrap(),
     ];
     let blocks: Vec<_> = page.split("\n```").collect();
     // Between two fences, without the line of the first.
@@ -142,26 +164,11 @@ fn the_chapter_of_the_demo_shows_what_the_command_prints() {
 }
 
 #[test]
-fn overheads_that_lack_something_are_refused_with_their_place() {
-    let folder = tempfile::tempdir().unwrap();
-    let workspace = Workspace::find().unwrap();
-    let file = folder.path().join("o.toml");
-    let text = fs::read_to_string(figures_of(&workspace, "kzm")).unwrap();
-    fs::write(&file, text.replace("switch =", "context-switch =")).unwrap();
-    let error = read(&workspace, &file).unwrap_err().to_string();
-    assert!(error.contains("unknown field `context-switch`"), "{error}");
-    assert!(error.contains("line 7, column 1"), "{error}");
-    let missing = read(&workspace, Path::new("nowhere.toml")).unwrap_err();
-    assert_eq!(missing.to_string(), "cannot read nowhere.toml");
-}
-
-#[test]
 fn a_new_project_is_in_time() {
     let workspace = Workspace::find().unwrap();
     let text = include_str!("../../template/system.toml");
     for platform in Platform::names(&workspace) {
-        let system = described(&workspace, text, &platform).unwrap();
-        let report = of(&system, &figures(&workspace, &platform)).unwrap();
+        let report = report_on(text, &platform);
         assert!(report.holds, "{platform}: {}", report.text());
     }
 }

@@ -1,7 +1,6 @@
 //! The kernel's costs for the analyser, from the reference results.
 
 use anyhow::Context;
-use system_analysis::{Figures, Instructions};
 
 use super::delay::BOUND;
 use super::measurement::Measurement;
@@ -10,17 +9,18 @@ use crate::Result;
 use crate::cli::Hardening;
 use crate::workspace::Workspace;
 
-/// The file with the costs of a platform, as the reference results say.
-pub(crate) fn figures(workspace: &Workspace, platform: &str) -> Result<String> {
+/// The longest operations of each kind, in instructions, by the names of the analyser's options.
+type Counts = [(&'static str, u64); 5];
+
+/// The costs of a platform, as the reference results say.
+pub(crate) fn figures(workspace: &Workspace, platform: &str) -> Result<Counts> {
     let measured = reference::read(workspace, platform, &Hardening::default())?;
-    let counts = counts(&measured).with_context(|| {
+    counts(&measured).with_context(|| {
         format!("the reference results of {platform} lack an operation; measure them again")
-    })?;
-    Ok(Figures::from_instructions(platform, &counts))
+    })
 }
 
-/// The longest operations of each kind, in instructions.
-fn counts(measured: &[Measurement]) -> Option<Instructions> {
+fn counts(measured: &[Measurement]) -> Option<Counts> {
     let longest = |names: &[(&str, &str)]| {
         let of = |(suite, operation): &(&str, &str)| {
             let all = measured.iter().filter(|one| {
@@ -34,20 +34,22 @@ fn counts(measured: &[Measurement]) -> Option<Instructions> {
     };
     let call = longest(&[("ipc", "call"), ("threshold", "call")])?;
     let reply = longest(&[("ipc", "replyrecv"), ("threshold", "replyrecv")])?;
-    Some(Instructions {
-        section: BOUND as u64,
-        switch: longest(&[
-            ("schedule", "yield"),
-            ("signal", "wait"),
-            ("signal", "signal"),
-            ("ipc", "send"),
-            ("ipc", "replyrecv"),
-        ])?,
-        call: call + reply,
-        interrupt: longest(&[
-            ("interrupt", "interrupt_to_thread"),
-            ("interrupt", "interrupt_to_lower_priority"),
-        ])?,
-        timeout: longest(&[("fault", "timeout_to_handler")])?,
-    })
+    let switch = longest(&[
+        ("schedule", "yield"),
+        ("signal", "wait"),
+        ("signal", "signal"),
+        ("ipc", "send"),
+        ("ipc", "replyrecv"),
+    ])?;
+    let interrupt = longest(&[
+        ("interrupt", "interrupt_to_thread"),
+        ("interrupt", "interrupt_to_lower_priority"),
+    ])?;
+    Some([
+        ("section", BOUND as u64),
+        ("switch", switch),
+        ("call", call + reply),
+        ("interrupt", interrupt),
+        ("timeout", longest(&[("fault", "timeout_to_handler")])?),
+    ])
 }

@@ -50,13 +50,15 @@ mod tests {
     use crate::build::{RootTask, UserProfile};
     use crate::cli::{AbiOption, Cores, Hardening, Kernel, LogLevel};
     use crate::describe;
+    use crate::system::System;
     use crate::workspace::Workspace;
     use std::path::Path;
 
     /// The refusal of the system `lines`, whose component `port` has the devices `devices`.
     fn refusal(platform: &str, device: &str, abi: &[AbiOption], logs: bool) -> Option<String> {
         let workspace = Workspace::find().unwrap();
-        let mut system = describe::named(&workspace, Some("lines"), Some(platform)).unwrap();
+        let file = System::file(&workspace, "systems/lines");
+        let mut system = describe::of_file(&workspace, &file, Some(platform)).unwrap();
         for component in &mut system.components {
             for used in &mut component.devices {
                 used.device = device.to_string();

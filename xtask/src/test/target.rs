@@ -24,7 +24,7 @@ use crate::qemu::{Ending, Machine, Supervisor};
 use crate::setup::{self, BuildTools};
 use crate::system::System;
 use crate::workspace::Workspace;
-use crate::{Result, bochs, sim};
+use crate::{Result, bochs, programs};
 
 /// The parameters with the fuzzer's seed and number of calls in thousands, empty for its own, and whether it prints
 /// every call.
@@ -217,9 +217,9 @@ impl Run<'_> {
 
     /// What the reader of traces complains about in the trace that is in the machine's RAM.
     fn check_trace(&self, ram: &Path) -> Result<Option<String>> {
-        let reader = sim::build(self.workspace, sim::Program::Trace, "tool")?;
+        let reader = programs::build(self.workspace, programs::Program::Trace, "tool")?;
         let trace = tempfile::NamedTempFile::new_in(self.workspace.target())?;
-        let collection = sim::collection(&self.platform.name, ram, trace.path());
+        let collection = programs::collection(&self.platform.name, ram, trace.path());
         let check = [OsString::from("check"), trace.path().into()];
         for arguments in [&collection[..], &check] {
             let output = Command::new(&reader).args(arguments).output();

@@ -1,44 +1,57 @@
 //! Schedulability experiments with random task sets.
 
 use std::fs;
+use std::path::PathBuf;
 
 use anyhow::{Context, bail};
+use clap::Args;
 use experiments::{ALL, Experiment, TASKS};
 
-use super::{figures_of, read};
-use crate::build::write_if_changed;
-use crate::cli::ExperimentArguments;
-use crate::workspace::Workspace;
-use crate::{Outcome, Result, describe};
+use crate::system::figures;
+use crate::{Outcome, Result, print};
+
+/// Which experiments, and on what.
+#[derive(Args)]
+pub(crate) struct Experiments {
+    /// The experiment, or `all`; they are listed if there is no name.
+    name: Option<String>,
+    /// The number of task sets for each utilisation.
+    #[arg(long, default_value_t = experiments::SETS)]
+    sets: u32,
+    /// The seed of the sets.
+    #[arg(long, default_value_t = experiments::SEED)]
+    seed: u64,
+    /// The kernel's costs.
+    #[arg(long)]
+    overheads: PathBuf,
+    /// The folder of the CSV and SVG files.
+    #[arg(long)]
+    out: PathBuf,
+}
 
 /// Runs the experiments of a name, or lists all.
-pub(super) fn run(workspace: &Workspace, arguments: &ExperimentArguments) -> Result {
+pub(crate) fn run(arguments: &Experiments) -> Result {
     let Some(name) = &arguments.name else {
-        return describe::print(&list());
+        return print(&list());
     };
     let chosen = named(name)?;
-    let default = figures_of(workspace, &arguments.platform);
-    let figures = read(workspace, arguments.overheads.as_ref().unwrap_or(&default))?;
-    let default = workspace.target().join("experiments");
-    let folder = arguments.out.as_ref().unwrap_or(&default);
-    let shown = workspace.display(folder);
+    let figures = figures(&arguments.overheads)?;
+    let folder = &arguments.out;
+    let shown = folder.display();
     fs::create_dir_all(folder).with_context(|| format!("cannot create {shown}"))?;
     for one in chosen {
         let (sets, seed) = (arguments.sets, arguments.seed);
         let curves = experiments::run(&one, &figures, sets, seed)?;
-        let files = [("csv", curves.csv()), ("svg", curves.svg())];
-        for (kind, text) in files {
-            write_if_changed(
-                &folder.join(format!("{}.{kind}", one.name)),
-                text.as_bytes(),
-            )?;
+        for (kind, text) in [("csv", curves.csv()), ("svg", curves.svg())] {
+            let file = folder.join(format!("{}.{kind}", one.name));
+            fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
         }
-        describe::print(&format!(
+        print(&format!(
             "{}: {sets} sets of {TASKS} tasks for each utilisation, seed {seed}, in {shown}/{}.csv and .svg\n",
             one.name, one.name
         ))?;
     }
-    Ok(Outcome::Success)
+    Ok(Outcome::Holds)
 }
 
 fn list() -> String {
@@ -66,6 +79,12 @@ fn named(name: &str) -> Result<Vec<Experiment>> {
 mod tests {
     use super::*;
 
+    fn of_repository(path: &str) -> PathBuf {
+        PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+            .join("../..")
+            .join(path)
+    }
+
     #[test]
     fn experiments_are_listed_and_unknown_ones_refused() {
         let list = list();
@@ -84,17 +103,15 @@ mod tests {
 
     #[test]
     fn curves_and_their_drawing_are_written() {
-        let workspace = Workspace::find().unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let arguments = ExperimentArguments {
+        let arguments = Experiments {
             name: Some("pedf-short-worst".into()),
             sets: 1,
             seed: 7,
-            platform: "pc99".into(),
-            overheads: None,
-            out: Some(folder.path().join("new")),
+            overheads: of_repository("benches/overheads/pc99.toml"),
+            out: folder.path().join("new"),
         };
-        run(&workspace, &arguments).unwrap();
+        run(&arguments).unwrap();
         let text = |kind| {
             fs::read_to_string(folder.path().join(format!("new/pedf-short-worst.{kind}"))).unwrap()
         };
@@ -111,9 +128,7 @@ mod tests {
     /// The first lines of the files in the book say how they were made; the curves themselves take long.
     #[test]
     fn the_curves_of_the_book_are_those_of_the_command() {
-        let folder = Workspace::find()
-            .unwrap()
-            .path("docs/src/analysis/experiments");
+        let folder = of_repository("docs/src/analysis/experiments");
         for one in ALL {
             let file = folder.join(format!("{}.csv", one.name));
             let csv = fs::read_to_string(&file).unwrap();

@@ -1,8 +1,8 @@
-//! The commands `sim` and `trace`: build and run programs of the host that have options of their own.
+//! Programs of the host that the tool builds when they are wanted, and the commands `sim` and `trace`, which run them.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
 
@@ -13,9 +13,6 @@ use crate::ui::Step;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, cargo};
 
-/// The profile of programs that users run.
-const PROFILE: &str = "host";
-
 /// A program of the host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Program {
@@ -23,6 +20,8 @@ pub(crate) enum Program {
     Simulator,
     /// The reader of traces.
     Trace,
+    /// The analyses of systems.
+    Analyser,
 }
 
 impl Program {
@@ -31,6 +30,16 @@ impl Program {
         match self {
             Self::Simulator => "simulator",
             Self::Trace => "trace",
+            Self::Analyser => "analyser",
+        }
+    }
+
+    /// The profile with which users run it: that of the tool, whose libraries it shares, or the one of programs that
+    /// run long.
+    const fn profile(self) -> &'static str {
+        match self {
+            Self::Simulator | Self::Trace => "host",
+            Self::Analyser => "tool",
         }
     }
 }
@@ -89,14 +98,27 @@ pub(crate) fn collection(platform: &str, ram: &Path, output: &Path) -> [OsString
 
 /// Builds the reader of traces; returns its file.
 pub(crate) fn reader(workspace: &Workspace) -> Result<PathBuf> {
-    build(workspace, Program::Trace, PROFILE)
+    build(workspace, Program::Trace, Program::Trace.profile())
 }
 
 /// The jobs in a trace, as JSON.
 pub(crate) fn jobs(workspace: &Workspace, trace: &Path) -> Result<Vec<u8>> {
-    let reader = reader(workspace)?;
-    let output = Command::new(&reader).arg("jobs").arg(trace).output();
-    let output = output.with_context(|| format!("cannot start {}", reader.display()))?;
+    output(
+        workspace,
+        Program::Trace,
+        &["jobs".as_ref(), trace.as_os_str()],
+    )
+}
+
+/// What a program prints when it is run with these arguments.
+pub(crate) fn output(
+    workspace: &Workspace,
+    program: Program,
+    arguments: &[impl AsRef<OsStr>],
+) -> Result<Vec<u8>> {
+    let file = build(workspace, program, program.profile())?;
+    let output = Command::new(&file).args(arguments).output();
+    let output = output.with_context(|| format!("cannot start {}", file.display()))?;
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
         bail!("{}", words.trim_start_matches("error: ").trim_end());
@@ -122,12 +144,22 @@ pub(crate) fn build(workspace: &Workspace, program: Program, profile: &str) -> R
 
 /// Runs a program with these arguments.
 pub(crate) fn run(workspace: &Workspace, program: Program, arguments: &[OsString]) -> Result {
-    let package = program.package();
-    let mut program = Command::new(build(workspace, program, PROFILE)?)
+    run_with(workspace, program, arguments, Stdio::inherit())
+}
+
+/// Runs a program with these arguments and this standard input.
+pub(crate) fn run_with(
+    workspace: &Workspace,
+    program: Program,
+    arguments: &[OsString],
+    input: Stdio,
+) -> Result {
+    let mut child = Command::new(build(workspace, program, program.profile())?)
         .args(arguments)
+        .stdin(input)
         .spawn()
-        .with_context(|| format!("cannot start the program `{package}`"))?;
-    let Ending::Exited(status) = Supervisor::new()?.wait(&mut program, None)? else {
+        .with_context(|| format!("cannot start the program `{}`", program.package()))?;
+    let Ending::Exited(status) = Supervisor::new()?.wait(&mut child, None)? else {
         return Ok(Outcome::Interrupted);
     };
     match status.code() {

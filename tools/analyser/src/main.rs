@@ -1,0 +1,123 @@
+//! What `cargo xtask analyse` runs: the report about a system, partitions for its guests, experiments, and the file
+//! with the kernel's costs.
+//!
+//! The exit code is 0 if all deadlines hold, 1 if some do not, and 2 if the input cannot be analysed.
+
+mod experiment;
+mod system;
+
+use std::io::{self, Write, stdin, stdout};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use system_analysis::{Figures, Instructions};
+
+use experiment::Experiments;
+use system::{Described, Outputs};
+
+/// How the analysis ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// All deadlines hold.
+    Holds,
+    /// Some do not.
+    Fails,
+}
+
+impl Outcome {
+    const fn of(holds: bool) -> Self {
+        if holds { Self::Holds } else { Self::Fails }
+    }
+}
+
+type Result<T = Outcome> = anyhow::Result<T>;
+
+/// Analyses systems; `cargo xtask analyse` finds the files for it.
+#[derive(Parser)]
+#[command(name = "analyser")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Will the system be in time? The boards, as JSON, are read from stdin.
+    Report {
+        #[command(flatten)]
+        system: Described,
+        #[command(flatten)]
+        outputs: Outputs,
+    },
+    /// Partitions for the guests of a system. The boards, as JSON, are read from stdin.
+    Guests {
+        #[command(flatten)]
+        system: Described,
+    },
+    /// Runs experiments, or lists them.
+    Experiment {
+        #[command(flatten)]
+        experiments: Experiments,
+    },
+    /// Prints the file with the costs of the kernel on a platform.
+    Figures {
+        /// The platform.
+        #[arg(long)]
+        platform: String,
+        #[command(flatten)]
+        counts: Counts,
+    },
+}
+
+/// See [`Instructions`].
+#[derive(Args)]
+struct Counts {
+    #[arg(long)]
+    section: u64,
+    #[arg(long)]
+    switch: u64,
+    #[arg(long)]
+    call: u64,
+    #[arg(long)]
+    interrupt: u64,
+    #[arg(long)]
+    timeout: u64,
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(Outcome::Holds) => ExitCode::SUCCESS,
+        Ok(Outcome::Fails) => ExitCode::FAILURE,
+        Err(error) => {
+            // An error is ignored: there is no output for it when stderr is closed.
+            let _ = writeln!(io::stderr(), "error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(command: Command) -> Result {
+    match command {
+        Command::Report { system, outputs } => system::report(&system.read(stdin())?, &outputs),
+        Command::Guests { system } => system::guests(&system.read(stdin())?),
+        Command::Experiment { experiments } => experiment::run(&experiments),
+        Command::Figures { platform, counts } => {
+            let counts = Instructions {
+                section: counts.section,
+                switch: counts.switch,
+                call: counts.call,
+                interrupt: counts.interrupt,
+                timeout: counts.timeout,
+            };
+            print(&Figures::from_instructions(&platform, &counts))
+        }
+    }
+}
+
+/// Prints a result.
+fn print(text: &str) -> Result {
+    let mut out = stdout().lock();
+    // A reader that has seen enough is no error.
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    Ok(Outcome::Holds)
+}

@@ -1,0 +1,184 @@
+//! The analysis of a described system.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use serde::Deserialize;
+use system_analysis::partitions::partitions;
+use system_analysis::{Figures, Observed, Report, Time, analyse};
+use system_description::{Platform, Source, System, check};
+
+use crate::{Outcome, Result, print};
+
+/// A system and the costs of its kernel.
+#[derive(Args)]
+pub(crate) struct Described {
+    /// The description.
+    file: PathBuf,
+    /// The platform.
+    #[arg(long)]
+    platform: String,
+    /// The kernel's costs.
+    #[arg(long)]
+    overheads: PathBuf,
+}
+
+/// What is compared with the bounds, and where the report is written.
+#[derive(Args)]
+pub(crate) struct Outputs {
+    /// The jobs in a trace, as JSON.
+    #[arg(long)]
+    jobs: Option<PathBuf>,
+    /// The report as one page.
+    #[arg(long)]
+    html: Option<PathBuf>,
+    /// The report as JSON.
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+impl Described {
+    /// The system, and the kernel's costs; `boards` has all platforms, as JSON.
+    pub(crate) fn read(&self, boards: impl Read) -> Result<(System, Figures)> {
+        let boards: Vec<Platform> =
+            serde_json::from_reader(boards).context("cannot read the boards on stdin")?;
+        let shown = self.file.display().to_string();
+        let text =
+            fs::read_to_string(&self.file).with_context(|| format!("cannot read {shown}"))?;
+        let source = Source {
+            path: &shown,
+            text: &text,
+        };
+        let systems = check(source, &boards).systems.into_iter();
+        let system = systems
+            .into_iter()
+            .find(|one| one.platform == self.platform);
+        let system =
+            system.with_context(|| format!("{shown} describes no system for {}", self.platform))?;
+        Ok((system, figures(&self.overheads)?))
+    }
+}
+
+/// The kernel's costs in a file.
+pub(crate) fn figures(file: &Path) -> Result<Figures> {
+    let shown = file.display();
+    let text = fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;
+    Figures::read(&text).map_err(|error| anyhow!("{shown}: {}", error.trim_end()))
+}
+
+/// The report about a system: printed, and written into files.
+pub(crate) fn report((system, figures): &(System, Figures), outputs: &Outputs) -> Result {
+    let mut report = analyse(system, figures)
+        .map_err(|problems| anyhow!("this cannot be analysed: {}", problems.join("\n  and: ")))?;
+    if let Some(jobs) = &outputs.jobs {
+        report.observe(&observed(jobs)?);
+    }
+    let files = [
+        (&outputs.html, Report::html as fn(&Report) -> String),
+        (&outputs.json, Report::json),
+    ];
+    for (file, form) in files {
+        if let Some(file) = file {
+            fs::write(file, form(&report))
+                .with_context(|| format!("cannot write {}", file.display()))?;
+        }
+    }
+    print(&report.text())?;
+    Ok(Outcome::of(report.holds))
+}
+
+/// The jobs of components; those have the number 0.
+fn observed(jobs: &Path) -> Result<Vec<Observed>> {
+    #[derive(Deserialize)]
+    struct Jobs {
+        thread: String,
+        task: u32,
+        done: u64,
+        longest: u64,
+    }
+    let shown = jobs.display();
+    let text = fs::read(jobs).with_context(|| format!("cannot read {shown}"))?;
+    let jobs: Vec<Jobs> = serde_json::from_slice(&text)
+        .with_context(|| format!("{shown} has no jobs as `cargo xtask trace jobs` prints them"))?;
+    let own = jobs.into_iter().filter(|one| one.task == 0);
+    let observed = own.map(|one| Observed {
+        name: one.thread,
+        jobs: one.done,
+        longest: Time::from_nanos(one.longest),
+    });
+    Ok(observed.collect())
+}
+
+/// Partitions for the guests of a system.
+pub(crate) fn guests((system, figures): &(System, Figures)) -> Result {
+    let found = partitions(system, figures)
+        .map_err(|problem| anyhow!("there are no partitions to find: {problem}"))?;
+    print(&found.text())?;
+    Ok(Outcome::of(found.holds()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PC99: &str = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../benches/overheads/pc99.toml"
+    );
+
+    #[test]
+    fn overheads_that_lack_something_are_refused_with_their_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("o.toml");
+        let text = fs::read_to_string(PC99).unwrap();
+        fs::write(&file, text.replace("switch =", "context-switch =")).unwrap();
+        let error = figures(&file).unwrap_err().to_string();
+        assert!(error.contains("unknown field `context-switch`"), "{error}");
+        assert!(error.contains("line 7, column 1"), "{error}");
+        let missing = figures(Path::new("nowhere.toml")).unwrap_err();
+        assert_eq!(missing.to_string(), "cannot read nowhere.toml");
+    }
+
+    #[test]
+    fn a_system_is_found_for_its_platform_and_reported() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name| folder.path().join(name);
+        let text = "[component.control]\nprogram = \"control\"\npriority = 100\nbudget = \"2 ms\"\nperiod = \"10 ms\"\n\
+                    job = { cost = \"1 ms\", period = \"20 ms\" }\n";
+        fs::write(path("system.toml"), text).unwrap();
+        let boards =
+            r#"[{"name": "pc99", "word_bits": 64, "cores": 1, "memory": "1 GiB", "devices": {}}]"#;
+        let mut described = Described {
+            file: path("system.toml"),
+            platform: "pc99".to_string(),
+            overheads: PC99.into(),
+        };
+        let read = described.read(boards.as_bytes()).unwrap();
+        fs::write(
+            path("jobs"),
+            r#"[{"thread": "control", "task": 0, "done": 3, "longest": 900000000}]"#,
+        )
+        .unwrap();
+        let outputs = Outputs {
+            jobs: None,
+            html: Some(path("report.html")),
+            json: None,
+        };
+        assert_eq!(report(&read, &outputs).unwrap(), Outcome::Holds);
+        let page = fs::read_to_string(path("report.html")).unwrap();
+        assert!(page.contains("control"), "{page}");
+        // A job that took longer than its bound.
+        let outputs = Outputs {
+            jobs: Some(path("jobs")),
+            html: None,
+            json: None,
+        };
+        assert_eq!(report(&read, &outputs).unwrap(), Outcome::Fails);
+        described.platform = "kzm".to_string();
+        let error = described.read(boards.as_bytes()).unwrap_err().to_string();
+        assert!(error.ends_with("describes no system for kzm"), "{error}");
+    }
+}

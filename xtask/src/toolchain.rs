@@ -35,6 +35,8 @@ pub(crate) struct Toolchain {
     bin: PathBuf,
     /// As `rustc --version` prints it.
     version: String,
+    /// Whether it compiles for bare metal, which takes unstable flags.
+    is_unstable: bool,
 }
 
 impl Toolchain {
@@ -61,12 +63,19 @@ impl Toolchain {
             .then(|| Self {
                 bin: bin.to_path_buf(),
                 version,
+                is_unstable: true,
             })
     }
 
-    /// The toolchain of the cargo that started this tool; the host's programs are built with it.
+    /// The toolchain of the cargo that started this tool; the host's programs are built with it, and with the same
+    /// environment as the tool: where unstable flags are taken, build scripts find other features of the compiler, and
+    /// cargo would compile the libraries of the tool once more for its tests.
     pub(crate) fn host() -> Option<Self> {
-        env::var_os("CARGO").and_then(|cargo| Self::at(Path::new(&cargo).parent()?))
+        let toolchain = Self::at(Path::new(&env::var_os("CARGO")?).parent()?)?;
+        Some(Self {
+            is_unstable: false,
+            ..toolchain
+        })
     }
 
     /// The first toolchain that can build for bare metal.
@@ -165,7 +174,7 @@ impl Toolchain {
         command
             .env("CARGO", self.bin.join("cargo"))
             .env("PATH", self.search_path());
-        if !self.version.contains("nightly") {
+        if self.is_unstable && !self.version.contains("nightly") {
             // Allows unstable flags, such as `-Zbuild-std`, on a stable compiler.
             command.env("RUSTC_BOOTSTRAP", "1");
         }
@@ -260,6 +269,7 @@ mod tests {
         let toolchain = |version: &str| Toolchain {
             bin: "/x/bin".into(),
             version: version.into(),
+            is_unstable: true,
         };
         let bootstraps = |toolchain: Toolchain| {
             toolchain
@@ -269,5 +279,9 @@ mod tests {
         };
         assert!(bootstraps(toolchain("rustc 1.96.0 (x)")));
         assert!(!bootstraps(toolchain("rustc 1.97.0-nightly (x)")));
+        assert!(!bootstraps(Toolchain {
+            is_unstable: false,
+            ..toolchain("rustc 1.96.0 (x)")
+        }));
     }
 }

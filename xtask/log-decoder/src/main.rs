@@ -1,10 +1,9 @@
-//! Decodes the kernel's log: `log-decoder KERNEL ROOT COLOURED`.
+//! Decodes the kernel's log.
 //!
 //! Standard input is a listening socket to which the emulator connects; the frames that come from there are
 //! written to standard output as text, each ended by a zero byte. A frame that cannot be decoded is an empty
 //! text. Their formats are in the kernel's ELF file.
 
-use std::env;
 use std::fs;
 use std::io::{Read, Write, stdin, stdout};
 use std::os::fd::AsFd;
@@ -14,18 +13,28 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
 use anyhow::{Context, Result};
+use clap::{ArgAction, Parser};
 use defmt_decoder::{DecodeError, Frame, Location, Locations, Table};
 
+/// Decodes the log of a kernel.
+#[derive(Parser)]
+struct Arguments {
+    /// The kernel's ELF file.
+    kernel: PathBuf,
+    /// The folder to which the files of source code are relative.
+    root: PathBuf,
+    /// Whether the text has colours.
+    #[arg(action = ArgAction::Set)]
+    coloured: bool,
+}
+
 fn main() -> Result<()> {
-    let mut arguments = env::args_os().skip(1);
-    let mut argument = |name| {
-        arguments
-            .next()
-            .with_context(|| format!("{name} is missing"))
-    };
-    let kernel = fs::read(argument("KERNEL")?).context("cannot read the kernel")?;
-    let root = PathBuf::from(argument("ROOT")?);
-    let coloured = argument("COLOURED")? == "true";
+    let Arguments {
+        kernel,
+        root,
+        coloured,
+    } = Arguments::parse();
+    let kernel = fs::read(kernel).context("cannot read the kernel")?;
 
     let table = Table::parse(&kernel)
         .and_then(|table| table.context("it has no section .defmt"))

@@ -34,6 +34,18 @@ pub(crate) use ring::Tracer;
 use ring::{id, number};
 pub(crate) use trace_format::{End, Move};
 
+/// Programs mark points by the numbers that readers of traces know.
+#[cfg(feature = "tracing")]
+const _: () = {
+    use trace_format::Mark;
+    assert!(Mark::Released as u64 == abi::Mark::Released as u64);
+    assert!(Mark::Begun as u64 == abi::Mark::Begun as u64);
+    assert!(Mark::Done as u64 == abi::Mark::Done as u64);
+    assert!(Mark::Missed as u64 == abi::Mark::Missed as u64);
+    assert!(Mark::Number as u64 == abi::Mark::Number as u64);
+    assert!(Mark::Text as u64 == abi::Mark::Text as u64);
+};
+
 /// Methods with empty bodies in kernels without the feature `tracing`.
 macro_rules! hooks {
     ($($(#[$attribute:meta])* fn $name:ident(&mut $this:ident $(, $argument:ident: $type:ty)* $(,)?) $body:block)*) => {

@@ -13,6 +13,7 @@ pub mod cadence_uart;
 pub mod cap;
 pub mod core_local;
 pub mod cortex_a9;
+pub mod device_tree;
 #[cfg(any(target_feature = "v7", target_arch = "aarch64"))]
 pub mod generic_timer;
 pub mod gic;

@@ -1,25 +1,12 @@
-//! The boot loader's description of the machine: a flattened device tree (*Devicetree Specification*,
-//! chapter 5).
+//! The boot loader's description of the machine: a flattened device tree in RAM.
 
 use core::ops::Range;
 
-use dtoolkit::Node;
-use dtoolkit::fdt::Fdt;
+use arch_arm::device_tree::{MAGIC, Tree, header};
 use kernel::arch::PhysAddr;
 
 use crate::kernel_space::{WINDOW_TOP, see_during_boot, window};
 
-/// Words of the header, by their index.
-mod header {
-    pub(super) const MAGIC: usize = 0;
-    pub(super) const TOTAL_SIZE: usize = 1;
-    pub(super) const STRUCTURE: usize = 2;
-    pub(super) const STRINGS: usize = 3;
-    pub(super) const STRINGS_SIZE: usize = 8;
-    pub(super) const STRUCTURE_SIZE: usize = 9;
-    pub(super) const BYTES: usize = 40;
-}
-const MAGIC: u32 = 0xd00d_feed;
 /// An upper bound of the size of real device trees.
 const LARGEST: usize = 2 << 20;
 
@@ -60,7 +47,7 @@ impl DeviceTree {
             start.add(header::TOTAL_SIZE).write((length as u32).to_be());
             core::slice::from_raw_parts(start.cast::<u8>(), length)
         };
-        Fdt::new(data).ok()?;
+        Tree::new(data)?;
         Some(Self { address, data })
     }
 
@@ -76,17 +63,7 @@ impl DeviceTree {
 
     /// The ranges of RAM that it describes.
     pub(crate) fn ram(self) -> impl Iterator<Item = Range<PhysAddr>> {
-        let tree = Fdt::new(self.data).ok();
-        let nodes = tree.into_iter().flat_map(|tree| tree.root().children());
-        nodes
-            .filter(|node| node.name_without_address() == "memory")
-            .filter_map(|node| node.reg().ok().flatten())
-            .flatten()
-            .filter_map(|place| {
-                let start: u64 = place.address().ok()?;
-                let size: u64 = place.size().ok()?;
-                let end = start.checked_add(size)?;
-                Some(PhysAddr(start as usize)..PhysAddr(end as usize))
-            })
+        let ranges = Tree::new(self.data).into_iter().flat_map(Tree::ram);
+        ranges.map(|range| PhysAddr(range.start as usize)..PhysAddr(range.end as usize))
     }
 }

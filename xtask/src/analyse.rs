@@ -13,7 +13,7 @@ use crate::cli::{AnalyseArguments, AnalyseCommand, ExperimentArguments, GuestsAr
 use crate::platform::Platform;
 use crate::programs::{self, Program};
 use crate::workspace::Workspace;
-use crate::{Outcome, Result, bench, describe};
+use crate::{Outcome, Result, bench, describe, sdk};
 
 /// The costs of the kernel, a file for each platform.
 const FIGURES: &str = "benches/overheads";
@@ -37,6 +37,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &AnalyseArguments) -> Result
     )?;
     let jobs = match &arguments.trace {
         Some(trace) => {
+            sdk::require_checkout(workspace, "analyse --trace")?;
             let jobs = tempfile::NamedTempFile::new().context("cannot make a file for the jobs")?;
             std::fs::write(&jobs, programs::jobs(workspace, trace)?)
                 .context("cannot write the file for the jobs")?;

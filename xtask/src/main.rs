@@ -51,6 +51,8 @@ enum Outcome {
     Success,
     /// The guest, a test or a check reported failure.
     Failure,
+    /// A program that the tool has started refused its input, and said why.
+    Refused,
     Timeout,
     Interrupted,
 }
@@ -60,6 +62,7 @@ impl Outcome {
         match self {
             Self::Success => 0,
             Self::Failure => 1,
+            Self::Refused => 2,
             Self::Timeout => 124,
             Self::Interrupted => 130,
         }

@@ -164,8 +164,8 @@ pub(crate) fn run_with(
     };
     match status.code() {
         Some(0) => Ok(Outcome::Success),
-        // The program has printed the reason.
-        Some(2) => std::process::exit(2),
-        _ => Ok(Outcome::Failure),
+        Some(1) => Ok(Outcome::Failure),
+        Some(2) => Ok(Outcome::Refused),
+        _ => bail!("the program `{}` broke down: {status}", program.package()),
     }
 }

@@ -32,11 +32,12 @@ const MANIFEST: &str = "sdk.toml";
 /// The version of the SDK: that of the tool.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The crates that an SDK needs, with those on which they depend: the tool, and what user programs name. The crates
-/// of the example systems come with them.
-const CRATES: [&str; 6] = [
+/// The crates that an SDK needs, with those on which they depend: the tool, the program that it builds for `analyse`, and
+/// what user programs name. The crates of the example systems come with them.
+const CRATES: [&str; 7] = [
     "xtask",
     "xtask-start",
+    "analyser",
     "userlib",
     "initialiser",
     "schedulers",

@@ -16,6 +16,8 @@ pub mod header {
     pub const STRUCTURE: usize = 2;
     /// The offset of the strings block in bytes.
     pub const STRINGS: usize = 3;
+    /// The version of the format. Before version 17 the header has no size of the structure block.
+    pub const VERSION: usize = 5;
     /// The oldest version of the format with which the tree is compatible.
     pub const COMPATIBLE: usize = 6;
     /// The size of the strings block in bytes.
@@ -64,7 +66,9 @@ impl<'a> Tree<'a> {
             let (start, size) = (word(offset)? as usize, word(size)? as usize);
             data.get(start..start.checked_add(size)?)
         };
-        let is_known = word(header::MAGIC)? == MAGIC && word(header::COMPATIBLE)? <= VERSION;
+        let is_known = word(header::MAGIC)? == MAGIC
+            && word(header::VERSION)? >= VERSION
+            && word(header::COMPATIBLE)? <= VERSION;
         is_known.then_some(Self {
             structure: block(header::STRUCTURE, header::STRUCTURE_SIZE)?,
             strings: block(header::STRINGS, header::STRINGS_SIZE)?,
@@ -244,6 +248,7 @@ mod tests {
         assert!(Tree::new(&good[..good.len() - 1]).is_none());
         for (word, value) in [
             (header::MAGIC, 0),
+            (header::VERSION, VERSION - 1),
             (header::COMPATIBLE, VERSION + 1),
             (header::STRUCTURE, u32::MAX),
             (header::STRINGS_SIZE, u32::MAX),

@@ -47,7 +47,8 @@ impl DeviceTree {
             start.add(header::TOTAL_SIZE).write((length as u32).to_be());
             core::slice::from_raw_parts(start.cast::<u8>(), length)
         };
-        Tree::new(data)?;
+        // A tree without memory is damaged.
+        Tree::new(data)?.ram().next()?;
         Some(Self { address, data })
     }
 

@@ -121,3 +121,24 @@ fn print(text: &str) -> Result {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     Ok(Outcome::Holds)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The calls that the tool makes.
+    #[test]
+    fn calls_of_the_tool_are_understood() {
+        for call in [
+            "report s.toml --platform pc99 --overheads o.toml --jobs j --html h --json n",
+            "guests s.toml --platform pc99 --overheads o.toml",
+            "experiment --overheads o.toml --out f",
+            "experiment --overheads o.toml --out f gedf-long-mean --sets 7 --seed 8",
+            "figures --platform pc99 --section 1 --switch 2 --call 3 --interrupt 4 --timeout 5",
+        ] {
+            let words = ["analyser"].into_iter().chain(call.split(' '));
+            let parsed = Arguments::try_parse_from(words);
+            assert!(parsed.is_ok(), "{call}: {:?}", parsed.err());
+        }
+    }
+}

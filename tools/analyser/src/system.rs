@@ -82,8 +82,11 @@ pub(crate) fn report((system, figures): &(System, Figures), outputs: &Outputs) -
     ];
     for (file, form) in files {
         if let Some(file) = file {
-            fs::write(file, form(&report))
-                .with_context(|| format!("cannot write {}", file.display()))?;
+            let written = file
+                .parent()
+                .map_or(Ok(()), fs::create_dir_all)
+                .and_then(|()| fs::write(file, form(&report)));
+            written.with_context(|| format!("cannot write {}", file.display()))?;
         }
     }
     print(&report.text())?;
@@ -164,11 +167,11 @@ mod tests {
         .unwrap();
         let outputs = Outputs {
             jobs: None,
-            html: Some(path("report.html")),
+            html: Some(path("new/report.html")),
             json: None,
         };
         assert_eq!(report(&read, &outputs).unwrap(), Outcome::Holds);
-        let page = fs::read_to_string(path("report.html")).unwrap();
+        let page = fs::read_to_string(path("new/report.html")).unwrap();
         assert!(page.contains("control"), "{page}");
         // A job that took longer than its bound.
         let outputs = Outputs {

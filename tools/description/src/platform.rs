@@ -76,3 +76,37 @@ impl Platform {
         if self.word_bits == 32 { 28 } else { 64 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_platform_survives_as_json() {
+        let platform = Platform {
+            name: "board".to_string(),
+            word_bits: 32,
+            cores: 2,
+            memory: Size::from_bytes((1 << 20) + 1),
+            devices: BTreeMap::from([(
+                "timer".to_string(),
+                Device {
+                    title: "a timer".to_string(),
+                    registers: vec![Registers {
+                        address: u64::MAX,
+                        size: 4096,
+                    }],
+                    ports: vec![[1, 2]],
+                    interrupt: Some(Interrupt {
+                        line: 7,
+                        trigger: Trigger::Edge,
+                        pin: Some(2),
+                    }),
+                },
+            )]),
+        };
+        let text = serde_json::to_string(&platform).unwrap();
+        let read: Platform = serde_json::from_str(&text).unwrap();
+        assert_eq!(format!("{read:?}"), format!("{platform:?}"));
+    }
+}

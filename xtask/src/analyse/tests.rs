@@ -45,6 +45,8 @@ fn figures_are_those_of_the_reference_results() {
         let written = fs::read_to_string(of_platform(&workspace, &name)).unwrap();
         let [section, switch, call, interrupt, timeout] =
             bench::figures(&workspace, &name).unwrap();
+        let names = [section, switch, call, interrupt, timeout].map(|count| count.0);
+        assert_eq!(names, ["section", "switch", "call", "interrupt", "timeout"]);
         let counts = Instructions {
             section: section.1,
             switch: switch.1,

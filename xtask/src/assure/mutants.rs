@@ -89,6 +89,8 @@ fn mutate(run: &Run<'_>, time: Option<Duration>) -> Result<Option<Account>> {
         // Each copy of the sources has its own target folder.
         .env_remove("CARGO_TARGET_DIR")
         .env("PROPTEST_CASES", CASES)
+        // `.cargo/mutants.toml` gives the test programs an unstable option.
+        .env("RUSTC_BOOTSTRAP", "1")
         .stdin(Stdio::null());
     // The exit code for missed mutants is not a failure.
     let output = command.output().context("cannot start cargo-mutants")?;

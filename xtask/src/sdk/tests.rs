@@ -31,6 +31,7 @@ fn an_unpacked_sdk_takes_the_place_of_a_checkout() {
     for file in [
         "LICENSE-MIT",
         "docs/src/ten-minutes.md",
+        "tools/analyser/src/system.rs",
         "tools/description/system.schema.json",
         "userlib/component.ld",
     ] {

@@ -72,6 +72,8 @@ pub(crate) struct Request<'a> {
     /// checks.
     pub(crate) bare: bool,
     pub(crate) user_profile: UserProfile,
+    /// Whether a debugger shows the kernel's variables.
+    pub(crate) variables: bool,
     /// Variables for the compilation of components and root task.
     pub(crate) environment: &'a [(&'a str, &'a str)],
     /// What the root task finds in its archive; another value needs no other programs.
@@ -89,7 +91,7 @@ impl Request<'_> {
             log: self.log,
             tracing: self.tracing,
             bare: self.bare,
-            variables: self.user_profile == UserProfile::Shipped,
+            variables: self.variables,
         }
     }
 }
@@ -126,6 +128,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BuildArguments) -> Result {
         root_task: RootTask::System(&system),
         bare: false,
         user_profile: UserProfile::Shipped,
+        variables: false,
         environment: &[],
         parameters: &[],
     };

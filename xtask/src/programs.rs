@@ -13,6 +13,9 @@ use crate::ui::Step;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, cargo};
 
+/// The profile of the tool.
+const OF_TOOL: &str = "tool";
+
 /// A program of the host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Program {
@@ -39,7 +42,7 @@ impl Program {
     const fn profile(self) -> &'static str {
         match self {
             Self::Simulator | Self::Trace => "host",
-            Self::Analyser => "tool",
+            Self::Analyser => OF_TOOL,
         }
     }
 }
@@ -135,6 +138,11 @@ pub(crate) fn build(workspace: &Workspace, program: Program, profile: &str) -> R
     build
         .current_dir(workspace.root())
         .args(["build", "--profile", profile, "-p", package]);
+    if profile == OF_TOOL {
+        // With the tool, from which nothing is to be compiled, so that it has the tool's libraries: cargo chooses their
+        // features for all packages of a call.
+        build.args(["-p", env!("CARGO_PKG_NAME")]);
+    }
     cargo::run(
         &Step::begin(&format!("building the program `{package}`")),
         &mut build,

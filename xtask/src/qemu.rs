@@ -64,6 +64,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
         root_task,
         bare: false,
         user_profile: build::UserProfile::Shipped,
+        variables: arguments.gdb,
         environment: &environment,
         parameters: &[],
     };

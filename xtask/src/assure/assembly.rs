@@ -188,6 +188,7 @@ fn build(
         root_task: RootTask::System(&System::target_tests(copy)?),
         bare: false,
         user_profile: UserProfile::Tests,
+        variables: false,
         environment: &[],
         parameters: &[(FILTER, TESTS)],
     };

@@ -159,6 +159,7 @@ impl Bench<'_> {
             root_task: RootTask::System(&system),
             bare,
             user_profile: build::UserProfile::Shipped,
+            variables: false,
             environment: &[],
             parameters: &[
                 (FILTER, filter),

@@ -79,6 +79,7 @@ mod tests {
             root_task: RootTask::File(Path::new("")),
             bare: false,
             user_profile: UserProfile::Tests,
+            variables: false,
             environment: &[],
             parameters: &[],
         };

@@ -121,6 +121,7 @@ impl Run<'_> {
             root_task: RootTask::System(&self.system),
             bare: false,
             user_profile: UserProfile::Tests,
+            variables: false,
             environment: &[(MEMORY, &memory)],
             parameters: &[
                 (FILTER, &self.filter),

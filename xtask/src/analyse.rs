@@ -2,14 +2,14 @@
 //! gets the files that the arguments mean.
 
 use std::ffi::OsString;
-use std::fs::File;
+use std::io::Seek;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::Context;
 
 use crate::build::write_if_changed;
-use crate::cli::{AnalyseArguments, AnalyseCommand, ExperimentArguments, GuestsArguments};
+use crate::cli::{AnalyseArguments, AnalyseCommand, AnalysedArguments, ExperimentArguments};
 use crate::platform::Platform;
 use crate::programs::{self, Program};
 use crate::workspace::Workspace;
@@ -22,19 +22,15 @@ const FIGURES: &str = "benches/overheads";
 pub(crate) fn run(workspace: &Workspace, arguments: &AnalyseArguments) -> Result {
     match &arguments.other {
         Some(AnalyseCommand::Experiment(arguments)) => return experiment(workspace, arguments),
-        Some(AnalyseCommand::Guests(arguments)) => return guests(workspace, arguments),
+        Some(AnalyseCommand::Guests(analysed)) => {
+            return with_boards(workspace, &described(workspace, "guests", analysed)?);
+        }
         None => {}
     }
     if arguments.write_figures {
         return write_figures(workspace);
     }
-    let mut call = described(
-        workspace,
-        "report",
-        arguments.system.as_deref(),
-        arguments.platform.as_deref(),
-        arguments.overheads.as_deref(),
-    )?;
+    let mut call = described(workspace, "report", &arguments.analysed)?;
     let jobs = match &arguments.trace {
         Some(trace) => {
             sdk::require_checkout(workspace, "analyse --trace")?;
@@ -58,44 +54,32 @@ pub(crate) fn run(workspace: &Workspace, arguments: &AnalyseArguments) -> Result
     with_boards(workspace, &call)
 }
 
-/// Partitions for the guests of a system.
-fn guests(workspace: &Workspace, arguments: &GuestsArguments) -> Result {
-    let call = described(
-        workspace,
-        "guests",
-        arguments.system.as_deref(),
-        arguments.platform.as_deref(),
-        arguments.overheads.as_deref(),
-    )?;
-    with_boards(workspace, &call)
-}
-
 /// The analyser's arguments about a system; complaints about its description are shown.
 fn described(
     workspace: &Workspace,
     command: &str,
-    name: Option<&str>,
-    platform: Option<&str>,
-    overheads: Option<&Path>,
+    analysed: &AnalysedArguments,
 ) -> Result<Vec<OsString>> {
-    let file = describe::file(workspace, name)?;
-    let platform = describe::of_file(workspace, &file, platform)?.platform;
+    let file = describe::file(workspace, analysed.system.as_deref())?;
+    let platform = describe::of_file(workspace, &file, analysed.platform.as_deref())?.platform;
     Ok([
         command.into(),
         file.into_os_string(),
         "--platform".into(),
         OsString::from(&platform),
         "--overheads".into(),
-        figures(workspace, overheads, &platform),
+        figures(workspace, analysed.overheads.as_deref(), &platform),
     ]
     .into())
 }
 
 /// Runs the analyser with a command that reads all boards.
 fn with_boards(workspace: &Workspace, call: &[OsString]) -> Result {
-    let boards = tempfile::NamedTempFile::new().context("cannot make a file for the boards")?;
+    let mut boards = tempfile::tempfile().context("cannot make a file for the boards")?;
     serde_json::to_writer(&boards, &Platform::all_for_descriptions(workspace)?)?;
-    let boards = File::open(boards.path()).context("cannot open the file for the boards")?;
+    boards
+        .rewind()
+        .context("cannot read the file for the boards")?;
     programs::run_with(workspace, Program::Analyser, call, Stdio::from(boards))
 }
 

@@ -16,8 +16,6 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
-
 use crate::cli::AssureArguments;
 use crate::toolchain::Toolchain;
 use crate::ui::say;
@@ -69,8 +67,7 @@ impl Run<'_> {
 
 /// The command `assure`.
 pub(crate) fn run(workspace: &Workspace, arguments: &AssureArguments) -> Result {
-    let toolchain =
-        Toolchain::host().context("no cargo is in use; start the tool as `cargo xtask`")?;
+    let toolchain = Toolchain::host()?;
     let folder = workspace.target().join("assure");
     fs::create_dir_all(&folder)?;
     let mut run = Run {

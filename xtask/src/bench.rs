@@ -151,8 +151,7 @@ pub(crate) fn examine(
     }
     let mut complaints = worse(&before, &measured, tools.toolchain.version(), true);
     complaints.extend(delay::complaints(&measured));
-    // Portable code: a short run looks at one platform.
-    if !is_short || platform.timer.is_empty() {
+    if !is_short || platform.is_sample() {
         complaints.extend(scaling::examine(&bench)?);
     }
     Ok(complaints)

@@ -202,15 +202,8 @@ pub(crate) struct SystemArguments {
 pub(crate) struct AnalyseArguments {
     #[command(subcommand)]
     pub(crate) other: Option<AnalyseCommand>,
-    /// The system: a folder of systems/, or a file. In a project the default is its own.
-    #[arg(value_name = "SYSTEM|FILE")]
-    pub(crate) system: Option<String>,
-    /// The board.
-    #[arg(long, value_name = "P")]
-    pub(crate) platform: Option<String>,
-    /// The kernel's costs, instead of those in benches/overheads/.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) overheads: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) analysed: AnalysedArguments,
     /// Compare with this trace of a run, in which programs have marked their jobs.
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
@@ -232,11 +225,12 @@ pub(crate) enum AnalyseCommand {
     /// Without a name, the experiments are listed.
     Experiment(ExperimentArguments),
     /// Find partitions for the guests of a system: the smallest budgets, a schedule of domains, and contexts.
-    Guests(GuestsArguments),
+    Guests(AnalysedArguments),
 }
 
+/// What is analysed.
 #[derive(Args, Debug)]
-pub(crate) struct GuestsArguments {
+pub(crate) struct AnalysedArguments {
     /// The system: a folder of systems/, or a file. In a project the default is its own.
     #[arg(value_name = "SYSTEM|FILE")]
     pub(crate) system: Option<String>,

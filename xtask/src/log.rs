@@ -119,8 +119,7 @@ fn socket(folder: &TempDir) -> PathBuf {
 
 /// Builds the decoder, and returns its path.
 pub(crate) fn build_decoder(workspace: &Workspace) -> Result<PathBuf> {
-    let toolchain =
-        Toolchain::host().context("no cargo is in use; start the tool as `cargo xtask`")?;
+    let toolchain = Toolchain::host()?;
     let mut command = toolchain.cargo();
     command
         .current_dir(workspace.root())

@@ -213,6 +213,12 @@ impl Platform {
             .collect()
     }
 
+    /// Whether a short run looks at portable behaviour on this platform, where one is enough: the one whose timer needs
+    /// no option of the ABI.
+    pub(crate) fn is_sample(&self) -> bool {
+        self.covers == Coverage::Portable && self.timer.is_empty()
+    }
+
     /// Whether the platform has enough cores.
     pub(crate) fn has(&self, cores: Cores) -> bool {
         cores.count <= self.cores

@@ -132,8 +132,7 @@ pub(crate) fn output(
 /// Builds a program with a profile of cargo; returns its file.
 pub(crate) fn build(workspace: &Workspace, program: Program, profile: &str) -> Result<PathBuf> {
     let package = program.package();
-    let toolchain =
-        Toolchain::host().context("no cargo is in use; start the tool as `cargo xtask`")?;
+    let toolchain = Toolchain::host()?;
     let mut build = toolchain.cargo();
     build
         .current_dir(workspace.root())

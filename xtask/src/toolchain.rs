@@ -10,6 +10,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use anyhow::Context;
+
+use crate::Result;
+
 /// The oldest compiler that builds the workspace.
 const MINIMUM: (u32, u32) = (1, 91);
 
@@ -70,9 +74,11 @@ impl Toolchain {
     /// The toolchain of the cargo that started this tool; the host's programs are built with it, and with the same
     /// environment as the tool: where unstable flags are taken, build scripts find other features of the compiler, and
     /// cargo would compile the libraries of the tool once more for its tests.
-    pub(crate) fn host() -> Option<Self> {
-        let toolchain = Self::at(Path::new(&env::var_os("CARGO")?).parent()?)?;
-        Some(Self {
+    pub(crate) fn host() -> Result<Self> {
+        let toolchain =
+            env::var_os("CARGO").and_then(|cargo| Self::at(Path::new(&cargo).parent()?));
+        let toolchain = toolchain.context("no cargo is in use; start the tool as `cargo xtask`")?;
+        Ok(Self {
             is_unstable: false,
             ..toolchain
         })

@@ -79,7 +79,7 @@ impl<'a> Tree<'a> {
     /// is damaged ends at the damage.
     pub fn ram(self) -> impl Iterator<Item = Range<u64>> {
         let mut reader = Reader(self.structure);
-        let (mut depth, mut is_memory) = (0, false);
+        let (mut depth, mut is_memory) = (0_u32, false);
         let (mut address_cells, mut size_cells) = (ADDRESS_CELLS, SIZE_CELLS);
         let mut registers = Reader(&[]);
         core::iter::from_fn(move || {
@@ -100,7 +100,7 @@ impl<'a> Tree<'a> {
                             depth == CHILD && name.split(|byte| *byte == b'@').next()? == b"memory";
                     }
                     token::END_NODE => {
-                        depth = u32::checked_sub(depth, 1)?;
+                        depth = depth.checked_sub(1)?;
                         is_memory = false;
                     }
                     token::PROPERTY => {

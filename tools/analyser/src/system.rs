@@ -52,10 +52,8 @@ impl Described {
             path: &shown,
             text: &text,
         };
-        let systems = check(source, &boards).systems.into_iter();
-        let system = systems
-            .into_iter()
-            .find(|one| one.platform == self.platform);
+        let mut systems = check(source, &boards).systems.into_iter();
+        let system = systems.find(|one| one.platform == self.platform);
         let system =
             system.with_context(|| format!("{shown} describes no system for {}", self.platform))?;
         Ok((system, figures(&self.overheads)?))

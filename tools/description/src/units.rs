@@ -224,7 +224,7 @@ impl<'de> Deserialize<'de> for Size {
 /// A text that is read as exactly this size.
 impl Serialize for Size {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(&format_args!("{} B", self.0))
+        to.collect_str(self)
     }
 }
 

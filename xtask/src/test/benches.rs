@@ -15,7 +15,7 @@ use crate::{Result, bench};
 
 /// One test for each platform that has benchmarks, and another if it has several cores. As many platforms run
 /// at once as the host has processors. A short run is limited to the platforms on which portable behaviour is
-/// tested, with one core.
+/// tested, with one core; cache lines that cores share are examined on one of them.
 pub(super) fn run(
     session: &Session<'_>,
     tools: &BuildTools,

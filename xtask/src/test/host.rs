@@ -23,8 +23,7 @@ pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
         times,
         ..
     } = session;
-    let toolchain =
-        Toolchain::host().context("no cargo is in use; start the tool as `cargo xtask`")?;
+    let toolchain = Toolchain::host()?;
     let crates = crates::all(workspace)?;
     let call = |options: &[&str], packages: &[&str]| {
         let mut command = toolchain.cargo();

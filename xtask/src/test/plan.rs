@@ -250,7 +250,7 @@ pub(super) fn runs<'a>(
     }
     let is_traced = match scope {
         Scope::All => platform.covers >= Coverage::Architecture,
-        Scope::Portable => platform.timer.is_empty(),
+        Scope::Portable => platform.is_sample(),
         Scope::Own(_) => false,
     };
     if all && is_traced || trace {

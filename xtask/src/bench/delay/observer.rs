@@ -51,8 +51,7 @@ impl Observer {
     /// Builds the plugin, and determines its arguments.
     pub(in crate::bench) fn prepare(bench: &Bench<'_>, built: &Built) -> Result<Self> {
         let emulator = setup::emulator(bench.platform)?;
-        let toolchain =
-            Toolchain::host().context("no cargo is in use; start the tool as `cargo xtask`")?;
+        let toolchain = Toolchain::host()?;
         let mut command = toolchain.cargo();
         command
             .current_dir(bench.workspace.root())

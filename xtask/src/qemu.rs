@@ -4,6 +4,7 @@
 //! post-mortem. The guest reports its result as QEMU's exit code, by the board's own mechanism.
 
 mod machine;
+mod processor;
 mod supervise;
 
 use std::io::{IsTerminal, Write, stdout};
@@ -14,6 +15,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 pub(crate) use machine::Machine;
+pub(crate) use processor::Processor;
 pub(crate) use supervise::{Ending, Supervisor, is_interrupted};
 
 use crate::build::{self, Built, Request, RootTask};
@@ -128,6 +130,7 @@ fn emulate(
         .stdout(Stdio::piped())
         .spawn()
         .with_context(|| format!("cannot start {}", emulator.display()))?;
+    let _processor = machine.icount.then(|| Processor::assign(&child));
     let timeout = arguments.timeout.map(Duration::from_secs);
     let mut post_mortems = PostMortems::of(built);
     let ending = supervisor.watch(&mut child, timeout, |bytes| {

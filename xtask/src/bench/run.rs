@@ -17,7 +17,7 @@ use crate::archive::FILTER;
 use crate::build::{self, Built, Request, RootTask};
 use crate::cli::{BenchArguments, Cores, Kernel};
 use crate::platform::Platform;
-use crate::qemu::{Ending, Machine, Supervisor};
+use crate::qemu::{Ending, Machine, Processor, Supervisor};
 use crate::setup::{self, BuildTools};
 use crate::sizes::Sizes;
 use crate::system::System;
@@ -212,6 +212,7 @@ impl Bench<'_> {
         let mut child = command
             .spawn()
             .with_context(|| format!("cannot start {}", emulator.display()))?;
+        let _processor = machine.icount.then(|| Processor::assign(&child));
         if let Some(trace) = &trace
             && let Err(error) = trace.begin()
         {

@@ -20,7 +20,7 @@ use crate::cli::{AbiOption, Cores, Emulator, Hardening, Keep, Kernel, LogLevel, 
 use crate::log::Log;
 use crate::platform::{Bochs, Platform};
 use crate::post_mortem::PostMortems;
-use crate::qemu::{Ending, Machine, Supervisor};
+use crate::qemu::{Ending, Machine, Processor, Supervisor};
 use crate::setup::{self, BuildTools};
 use crate::system::System;
 use crate::workspace::Workspace;
@@ -278,6 +278,7 @@ impl Run<'_> {
             .stdout(Stdio::piped())
             .spawn()
             .with_context(|| format!("cannot start {}", platform.qemu.binary))?;
+        let _processor = machine.icount.then(|| Processor::assign(&child));
         let ending = supervisor.watch(&mut child, Some(self.timeout()), show)?;
         if let Some(log) = log {
             log.close();

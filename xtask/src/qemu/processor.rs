@@ -1,0 +1,95 @@
+//! The host's processor for an emulator that counts instructions.
+//!
+//! In virtual time QEMU's thread for the machine and the one for timers and devices take turns at every timer
+//! event. On the same processor such a turn is a context switch; between two it is an IPI, which costs a quarter of
+//! the emulator's time where the host is itself a virtual machine.
+
+use std::process::Child;
+
+use parking_lot::Mutex;
+use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
+
+/// The processors of the machines that run now.
+static USED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+/// A processor that a machine uses until this is dropped; none if the host does not give one.
+#[derive(Debug)]
+pub(crate) struct Processor(Option<usize>);
+
+impl Processor {
+    /// Moves an emulator to a processor that this tool may use, and that the fewest machines of this tool use. The
+    /// emulator must have begun just now: threads that it has already do not move.
+    pub(crate) fn assign(emulator: &Child) -> Self {
+        let pid = i32::try_from(emulator.id()).ok().and_then(Pid::from_raw);
+        let (Some(pid), Ok(allowed)) = (pid, sched_getaffinity(None)) else {
+            return Self(None);
+        };
+        let allowed: Vec<_> = (0..CpuSet::MAX_CPU)
+            .filter(|&one| allowed.is_set(one))
+            .collect();
+        let mut used = USED.lock();
+        // Further instances of this tool begin with another processor.
+        let first = std::process::id() as usize;
+        let Some(chosen) = least_used(&allowed, &used, first) else {
+            return Self(None);
+        };
+        let mut set = CpuSet::new();
+        set.set(chosen);
+        if sched_setaffinity(Some(pid), &set).is_err() {
+            return Self(None);
+        }
+        used.push(chosen);
+        Self(Some(chosen))
+    }
+}
+
+/// The processor that occurs most seldom in `used`; `first` turns the order of equal ones.
+fn least_used(allowed: &[usize], used: &[usize], first: usize) -> Option<usize> {
+    let mut allowed = allowed.to_vec();
+    let middle = first.checked_rem(allowed.len())?;
+    allowed.rotate_left(middle);
+    let uses = |one: &usize| used.iter().filter(|other| *other == one).count();
+    allowed.into_iter().min_by_key(uses)
+}
+
+impl Drop for Processor {
+    fn drop(&mut self) {
+        let mut used = USED.lock();
+        if let Some(place) = used.iter().position(|one| Some(*one) == self.0) {
+            used.swap_remove(place);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn machines_spread_over_the_processors_that_the_tool_may_use() {
+        assert_eq!(least_used(&[2, 3], &[], 4), Some(2));
+        assert_eq!(least_used(&[2, 3], &[], 5), Some(3));
+        assert_eq!(least_used(&[2, 3], &[2], 4), Some(3));
+        assert_eq!(least_used(&[2, 3], &[2, 3, 3], 5), Some(2));
+        assert_eq!(least_used(&[], &[], 4), None);
+    }
+
+    #[test]
+    fn a_processor_is_free_again_when_its_machine_has_ended() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = Pid::from_raw(child.id().cast_signed());
+        let processor = Processor::assign(&child);
+        let set = sched_getaffinity(pid).unwrap();
+        assert_eq!(set.count(), 1);
+        let chosen = processor.0.unwrap();
+        assert!(set.is_set(chosen));
+        let uses = || USED.lock().iter().filter(|one| **one == chosen).count();
+        let before = uses();
+        drop(processor);
+        assert_eq!(uses(), before - 1);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}

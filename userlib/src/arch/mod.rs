@@ -5,6 +5,7 @@
 //! | `syscall` | the system-call instruction |
 //! | `ipc_buffer_address`, `set_ipc_buffer_address` | the TLS register of this thread |
 //! | `relax` | a hint in waiting loops |
+//! | `nops` | a step of a delay loop |
 //! | `device_barrier` | the order of accesses to devices and memory |
 //! | `Attributes`, `FrameSize`, `Table` | memory attributes, frame sizes, paging structures |
 //! | `initial_registers`, `initial_stack` | registers of a thread at its start |

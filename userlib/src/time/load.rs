@@ -1,8 +1,9 @@
 //! Synthetic load of a known length, for programs that only simulate work.
 
 use super::{Clock, Microseconds};
+use crate::arch::nops;
 
-/// An empty loop, with its speed on this processor.
+/// A loop that does nothing, with its speed on this processor.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     rounds_in_a_millisecond: u64,
@@ -11,7 +12,7 @@ pub struct Load {
 impl Load {
     /// Calibrates the loop. Preemption by other threads during the measurement makes it seem slower.
     pub fn calibrate(clock: &Clock) -> Self {
-        const ROUNDS: u64 = 200_000;
+        const ROUNDS: u64 = 10_000;
         let start = clock.now();
         turn(ROUNDS);
         let took = (clock.now() - start).0.max(1);
@@ -30,7 +31,7 @@ impl Load {
 /// an iteration takes the same time for all callers.
 #[inline(never)]
 fn turn(rounds: u64) {
-    for round in 0..rounds as usize {
-        core::hint::black_box(round);
+    for _ in 0..rounds {
+        nops();
     }
 }

@@ -4,6 +4,7 @@
 #![no_std]
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use userlib::arch::nops;
 
 /// Labels of requests to the server.
 pub mod request {
@@ -73,7 +74,7 @@ impl Report {
 
 /// Keeps the processor busy.
 pub fn work(rounds: usize) {
-    for round in 0..rounds {
-        core::hint::black_box(round);
+    for _ in 0..rounds {
+        nops();
     }
 }

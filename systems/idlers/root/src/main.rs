@@ -11,6 +11,7 @@
 #![no_main]
 #![forbid(unsafe_code)]
 
+use userlib::arch::nops;
 use userlib::cap::{Endpoint, Reply, SchedParameters};
 use userlib::thread::ThreadParameters;
 use userlib::time::{Clock, Load};
@@ -60,7 +61,7 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
     let rest = thread(REST_PRIORITY, slice);
     let rest = environment.spawn(&rest, || {
         loop {
-            core::hint::black_box(());
+            nops();
         }
     })?;
 

@@ -11,6 +11,7 @@
 #![no_main]
 #![forbid(unsafe_code)]
 
+use userlib::arch::nops;
 use userlib::cap::{SchedContext, SchedParameters};
 use userlib::thread::ThreadParameters;
 use userlib::{BootInfo, Environment, Microseconds, Result, Thread, boot, println, syscall};
@@ -92,7 +93,7 @@ fn compute(environment: &mut Environment, priority: u8, time: SchedParameters) -
     };
     environment.spawn(&parameters, || {
         loop {
-            core::hint::black_box(());
+            nops();
         }
     })
 }

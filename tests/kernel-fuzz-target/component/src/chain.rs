@@ -28,7 +28,7 @@ const BELL: usize = REPLIES + 3;
 const LIMITS: [usize; 2] = [300, 100];
 
 /// Repetitions of a loop that takes longer than a limit.
-const SPIN: usize = 200_000;
+const SPIN: usize = 10_000;
 
 /// Address of a thread: the client, then the servers.
 const fn thread(index: usize) -> usize {
@@ -285,7 +285,7 @@ fn serve(server: usize, random: &mut Random) -> ! {
                 note(served, End::Deleted);
                 delete(reply).perform_in_registers();
             }
-            11..13 => (0..SPIN).for_each(|_| core::hint::spin_loop()),
+            11..13 => (0..SPIN).for_each(|_| userlib::arch::nops()),
             13 => {
                 send(Syscall::NBSend, reply, 0).perform_in_registers();
             }

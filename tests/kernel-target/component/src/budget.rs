@@ -7,7 +7,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::support::events::{self, note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms, spin, us};
+use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms, relax, spin, spin_for, us};
 use crate::{check, check_eq};
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters, Tcb};
 use userlib::time::Clock;
@@ -265,8 +265,7 @@ fn comes_back(test: &mut Test, parameters: SchedParameters) -> Outcome<Microseco
         let clock = Clock::from_startup(startup);
         for _ in 0..3 {
             notification.wait();
-            let begin = clock.now();
-            while clock.now() - begin < ms(1) {}
+            spin_for(&clock, ms(1));
         }
         syscall::yield_now();
         TIMES[0].store(clock.now().0 as usize, Relaxed);
@@ -275,11 +274,15 @@ fn comes_back(test: &mut Test, parameters: SchedParameters) -> Outcome<Microseco
     let begin = test.now();
     thread.start()?;
     ready.signal();
-    while test.now() - begin < parameters.period - ms(50) {}
+    while test.now() - begin < parameters.period - ms(50) {
+        relax();
+    }
     ready.signal();
     ready.signal();
     let count = events::count();
-    while events::count() == count {}
+    while events::count() == count {
+        relax();
+    }
     let end = TIMES[0].load(Relaxed);
     Ok(Microseconds(end.wrapping_sub(begin.0 as usize) as u64))
 }
@@ -321,8 +324,7 @@ fn delayed(test: &mut Test, parameters: SchedParameters) -> Outcome<Microseconds
     // The budget used so far is replenished.
     test.sleep(parameters.period)?;
     ready.signal();
-    let begin = test.now();
-    while test.now() - begin < ms(100) {}
+    spin_for(&test.clock, ms(100));
     let count = events::count();
     while events::count() == count {
         test.sleep(ms(5))?;
@@ -359,8 +361,7 @@ fn a_hog_leaves_time_to_others(test: &mut Test) -> Outcome {
     let mut used = Microseconds(0);
     // One tenth, plus what a busy host adds for a while.
     loop {
-        let wait = test.now();
-        while test.now() - wait < ms(100) {}
+        spin_for(&test.clock, ms(100));
         used = used + hog.sched_context.consumed()?;
         let elapsed = test.now() - begin;
         check!(used >= ms(1));

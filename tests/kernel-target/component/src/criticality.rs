@@ -1,12 +1,11 @@
 //! Criticality: which threads keep running when the level is raised.
 
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms};
+use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms, work};
 use crate::{check, check_eq};
 use abi::Method;
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters, Tcb};
 use userlib::invoke::invoke;
-use userlib::time::Clock;
 use userlib::{CPtr, Error, Message, Result, Thread};
 
 tests![
@@ -229,9 +228,7 @@ fn critical_releases_preempt(test: &mut Test) -> Outcome {
     })?;
     sleeper.tcb.set_criticality(test.tcb, 2)?;
     let worker = thread(test, ABOVE, 0, move || {
-        let clock = Clock::from_startup(startup);
-        let start = clock.now();
-        while clock.now() - start < ms(100) {}
+        work(startup, ms(100));
         note('w');
     })?;
     raise(test, 2)?;

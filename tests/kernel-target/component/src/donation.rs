@@ -1,7 +1,7 @@
 //! Donation: scheduling contexts go to passive servers with calls, and come back with replies.
 
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms, us};
+use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms, spin_for, us};
 use crate::{check, check_eq};
 use userlib::cap::{CNode, Endpoint, Notification, Reply, SchedContext, SchedParameters};
 use userlib::{CPtr, Error, Message, Rights, Thread, syscall};
@@ -91,8 +91,7 @@ fn busy_server(test: &mut Test) -> Outcome<Endpoint> {
         let mut received = endpoint.recv(reply);
         loop {
             let label = received.message.map_or(0, |message| message.label());
-            let start = clock.now();
-            while clock.now() - start < ms(label as u64) {}
+            spin_for(&clock, ms(label as u64));
             received = endpoint.reply_recv(Message::empty(0), reply);
         }
     })?;

@@ -3,13 +3,11 @@
 
 use crate::fast_path_call::{check_holder, client, serve};
 use crate::support::events::{forget, note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, Test, ms};
+use crate::support::{ABOVE, BELOW, Outcome, Test, ms, work};
 use crate::{check, check_eq};
 use abi::endpoint_flags::{LIMIT, TELL_BUDGET};
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
-use userlib::startup::Startup;
-use userlib::time::Clock;
-use userlib::{Message, Microseconds, syscall};
+use userlib::{Message, syscall};
 
 tests![
     time_of_its_own,
@@ -30,13 +28,6 @@ pub(crate) fn release_soon(test: &mut Test) -> Outcome {
         note('m');
     })?;
     Ok(thread.start()?)
-}
-
-/// Executes for this time.
-pub(crate) fn spin(startup: &'static Startup, time: Microseconds) {
-    let clock = Clock::from_startup(startup);
-    let start = clock.now();
-    while clock.now() - start < time {}
 }
 
 fn time_of_its_own(test: &mut Test) -> Outcome {
@@ -101,7 +92,7 @@ fn a_release_that_the_timer_does_not_tell(test: &mut Test) -> Outcome {
     let startup = test.startup;
     test.spawn_passive(ABOVE, move || {
         endpoint.recv(reply);
-        spin(startup, ms(15));
+        work(startup, ms(15));
         note('s');
         reply.send(Message::empty(0));
     })?;
@@ -161,7 +152,7 @@ fn limited_time(test: &mut Test) -> Outcome {
     let caller = test.timed(ABOVE, SchedParameters::new(ms(60), ms(1000)), move || {
         for _ in 0..2 {
             check_eq!(outer.call(Message::empty(0)).label(), 0);
-            spin(startup, ms(10));
+            work(startup, ms(10));
             note('c');
         }
     })?;

@@ -4,10 +4,10 @@ use abi::endpoint_flags::LIMIT;
 
 use crate::check_eq;
 use crate::fast_path_call::check_holder;
-use crate::fast_path_call_time::{release_soon, spin};
+use crate::fast_path_call_time::release_soon;
 use crate::fast_path_reply::{Server, client, empty, new_client};
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, Outcome, SLICE, Test, ms};
+use crate::support::{ABOVE, Outcome, SLICE, Test, ms, work};
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
 
 tests![
@@ -145,7 +145,7 @@ fn a_release_that_the_timer_does_not_tell(test: &mut Test) -> Outcome {
     let long = SchedParameters::new(ms(60), ms(60));
     let caller = test.timed(ABOVE, long, move || {
         endpoint.call(empty(0));
-        spin(startup, ms(15));
+        work(startup, ms(15));
         note('c');
     })?;
     caller.start()?;
@@ -183,7 +183,7 @@ fn limited_time(test: &mut Test) -> Outcome {
     let startup = test.startup;
     let caller = test.timed(ABOVE, SchedParameters::new(ms(60), ms(1000)), move || {
         check_eq!(limited.call(empty(0)).label(), 0);
-        spin(startup, ms(10));
+        work(startup, ms(10));
         note('c');
     })?;
     caller.start()?;

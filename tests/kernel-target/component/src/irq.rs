@@ -1,8 +1,8 @@
 //! Interrupts: issuing handlers, and real interrupts from a timer.
 
-use crate::support::timer::Timer;
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, Outcome, Test, ms};
+use crate::support::timer::Timer;
+use crate::support::{ABOVE, Outcome, Test, ms, relax};
 use crate::{check, check_eq};
 use abi::{LookupFailure, Method, Rights, WORD_BITS, slots};
 use userlib::cap::{CNode, Endpoint, IrqControl, IrqHandler, Notification, Slot};
@@ -318,7 +318,9 @@ fn interrupts_preempt_lower_priorities(test: &mut Test) -> Outcome {
     check_eq!(noted(), "");
     timer.start(1)?;
     // The test never waits: it is interrupted.
-    while crate::support::events::count() == 0 {}
+    while crate::support::events::count() == 0 {
+        relax();
+    }
     check_eq!(noted(), "i");
     Ok(())
 }

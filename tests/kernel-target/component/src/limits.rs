@@ -146,10 +146,8 @@ fn a_deferred_sender_cannot_waste_its_second_try(test: &mut Test) -> Outcome {
     let startup = test.startup;
     let server = test.spawn_passive(ABOVE, move || {
         endpoint.recv(reply);
-        let clock = Clock::from_startup(startup);
         loop {
-            let start = clock.now();
-            while clock.now() - start < ms(3) {}
+            crate::support::work(startup, ms(3));
             note('s');
             endpoint.reply_recv(Message::empty(0), reply);
         }
@@ -164,9 +162,7 @@ fn a_deferred_sender_cannot_waste_its_second_try(test: &mut Test) -> Outcome {
     unsafe { core::ptr::copy_nonoverlapping(start as *const u8, page as *mut u8, length) };
     let call = abi::Syscall::Call.number();
     let client = test.timed(BELOW, SchedParameters::new(ms(10), ms(50)), move || {
-        let clock = Clock::from_startup(startup);
-        let begin = clock.now();
-        while clock.now() - begin < ms(7) {}
+        crate::support::work(startup, ms(7));
         note('c');
         // SAFETY: the code in the page makes a system call, changes only the registers named here, and
         // returns.

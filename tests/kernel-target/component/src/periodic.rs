@@ -1,6 +1,6 @@
 //! Threads that work once in each period.
 
-use crate::support::{ABOVE, Outcome, Test, ms};
+use crate::support::{ABOVE, Outcome, Test, ms, relax, spin_for, work};
 use crate::{check, check_eq};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use userlib::Microseconds;
@@ -15,11 +15,6 @@ const JOBS: usize = 5;
 
 static STARTS: [AtomicUsize; JOBS] = [const { AtomicUsize::new(0) }; JOBS];
 static DONE: AtomicUsize = AtomicUsize::new(0);
-
-fn work(clock: &Clock, time: Microseconds) {
-    let start = clock.now();
-    while clock.now() - start < time {}
-}
 
 /// Lets a thread perform jobs; checks that each begins at its release, or `late` milliseconds later.
 fn check_jobs(
@@ -56,10 +51,12 @@ fn a_long_job_costs_no_release(test: &mut Test) -> Outcome {
     // The second job takes all of its budget and 6 ms of that of the third.
     check_jobs(test, TIME, [0, 0, 6, 0, 0], |clock, index| {
         // The clock also advances while the thread has no budget, so the work is done in two parts.
-        work(clock, ms(2));
+        spin_for(clock, ms(2));
         if index == 1 {
             let end = clock.now() + PERIOD + ms(4);
-            while clock.now() < end {}
+            while clock.now() < end {
+                relax();
+            }
         }
     })
 }
@@ -70,14 +67,14 @@ fn pieces_are_no_releases(test: &mut Test) -> Outcome {
     let other = SchedParameters::new(ms(10), ms(1_000_000));
     let startup = test.startup;
     let high = test.timed(ABOVE + 1, other, move || {
-        work(&Clock::from_startup(startup), ms(8));
+        work(startup, ms(8));
     })?;
     check_jobs(test, time, [0; JOBS], move |clock, index| {
-        work(clock, ms(1));
+        spin_for(clock, ms(1));
         if index == 1 {
             // It cannot fail: the only effect is that time passes.
             let _ = high.start();
         }
-        work(clock, ms(1));
+        spin_for(clock, ms(1));
     })
 }

@@ -1,13 +1,12 @@
 //! Scheduling contexts: binding, unbinding, consumed time, and yielding to other contexts.
 
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, Test, ms, us};
+use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, Test, ms, us, work};
 use crate::{check, check_eq};
 use abi::Method;
 use abi::sizes::MIN_SCHED_CONTEXT_BITS;
 use userlib::cap::{Endpoint, Notification, SchedContext, SchedParameters, Tcb};
 use userlib::invoke::invoke;
-use userlib::time::Clock;
 use userlib::{CPtr, Error, Microseconds, Result, Thread, syscall};
 
 tests![
@@ -332,9 +331,7 @@ fn used_budgets_stay_used(test: &mut Test) -> Outcome {
 fn busy(test: &mut Test, priority: u8, time: Microseconds) -> Result<Thread> {
     let startup = test.startup;
     test.thread(priority, move || {
-        let clock = Clock::from_startup(startup);
-        let start = clock.now();
-        while clock.now() - start < time + us(200) {}
+        work(startup, time + us(200));
     })
 }
 

@@ -374,7 +374,7 @@ fn configuring_while_running(test: &mut Test) -> Outcome {
     let done = test.badge(notification, 1)?;
     let tcb: Tcb = test
         .passive(BELOW, move || {
-            for _ in 0..20_000 {
+            for _ in 0..2_000 {
                 relax();
             }
             done.signal();

@@ -361,8 +361,8 @@ fn faulting(
 ) -> Outcome<Thread> {
     Ok(test.thread_with(BELOW, Some(parameters), handler, move || {
         for sequence in 0.. {
-            for _ in 0..work {
-                relax();
+            for round in 0..work {
+                core::hint::black_box(round);
             }
             // SAFETY: no kernel has this call; the handler lets it return.
             unsafe { system_call(sequence, 0, UNKNOWN) };

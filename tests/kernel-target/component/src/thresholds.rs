@@ -3,14 +3,14 @@
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, Test, ms, relax};
+use crate::support::{ABOVE, BELOW, Outcome, Test, ms, relax, work};
 use crate::{check, check_eq};
 use abi::endpoint_flags::{DONATION_REQUIRED, LIMIT, TELL_BUDGET};
 use abi::{ErrorCode, Method, WORD_BITS};
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
 use userlib::invoke::invoke;
 use userlib::time::Clock;
-use userlib::{Capability, Error, Fault, Message, Microseconds, Rights, Startup, Thread, syscall};
+use userlib::{Capability, Error, Fault, Message, Microseconds, Rights, Thread, syscall};
 
 tests![
     a_caller_with_enough_budget_is_served,
@@ -41,12 +41,6 @@ const NEVER: Microseconds = ms(1_000_000);
 
 fn threshold(test: &Test, endpoint: Endpoint, time: Microseconds, flags: usize) -> userlib::Result {
     test.slot(endpoint).set_endpoint_threshold(time, flags)
-}
-
-fn work(startup: &'static Startup, time: Microseconds) {
-    let clock = Clock::from_startup(startup);
-    let start = clock.now();
-    while clock.now() - start < time {}
 }
 
 /// The label of the answer to a call.

@@ -1,13 +1,12 @@
 //! Timeout faults: which handler gets the message when a budget is exhausted, and the effect of its reply.
 
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms, spin};
+use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test, ms, spin, work};
 use crate::{check, check_eq};
 use abi::Method;
 use abi::fault::{FaultLabel, TIMEOUT_LENGTH};
 use userlib::cap::{Endpoint, Notification, Registers, Reply, SchedParameters, Tcb};
 use userlib::invoke::invoke;
-use userlib::time::Clock;
 use userlib::{CPtr, Error, Fault, Message, Microseconds, Rights, Thread, syscall};
 
 tests![
@@ -230,9 +229,7 @@ fn another_label_stops_the_thread(test: &mut Test) -> Outcome {
 fn long_work(test: &Test, letter: char) -> impl FnOnce() + Send + 'static {
     let startup = test.startup;
     move || {
-        let clock = Clock::from_startup(startup);
-        let start = clock.now();
-        while clock.now() - start < ms(30) {}
+        work(startup, ms(30));
         note(letter);
     }
 }

@@ -1,7 +1,9 @@
 //! `SchedContext_YieldToTimeout`, which user-level schedulers use, and idling contexts.
 
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms, relax, spin};
+use crate::support::{
+    ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms, relax, spin, spin_for, work,
+};
 use crate::{check, check_eq};
 use abi::fault::{LONG_TIMEOUT_LENGTH, TIMEOUT_LENGTH};
 use abi::{Method, WORD_BITS, yield_target};
@@ -10,8 +12,7 @@ use userlib::cap::{
 };
 use userlib::fault::MoreOnTimeout;
 use userlib::invoke::invoke;
-use userlib::time::Clock;
-use userlib::{CPtr, Capability, Error, Fault, Message, Microseconds, Result, Startup, Thread};
+use userlib::{CPtr, Capability, Error, Fault, Message, Microseconds, Result, Thread};
 
 tests![
     the_answer_tells_the_time,
@@ -30,12 +31,6 @@ tests![
 /// A period longer than any test.
 const NEVER: Microseconds = ms(1_000_000);
 const TIME: SchedParameters = SchedParameters::new(ms(100), NEVER).with_badge(7);
-
-fn work(startup: &'static Startup, time: Microseconds) {
-    let clock = Clock::from_startup(startup);
-    let start = clock.now();
-    while clock.now() - start < time {}
-}
 
 /// The kernel's clock.
 fn now(context: SchedContext) -> Result<Microseconds> {
@@ -88,8 +83,7 @@ impl Scene {
 fn the_answer_tells_the_time(test: &mut Test) -> Outcome {
     let scene = scene(test, || spin())?;
     let first = now(scene.thread.sched_context)?;
-    let start = test.now();
-    while test.now() - start < ms(5) {}
+    spin_for(&test.clock, ms(5));
     let second = now(scene.thread.sched_context)?;
     check!(second - first >= ms(4), "{first} {second}");
     Ok(())

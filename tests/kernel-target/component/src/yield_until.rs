@@ -1,11 +1,11 @@
 //! `YieldUntilBudget`: waiting until a given budget can be used in one piece.
 
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, Outcome, Test, ms};
+use crate::support::{ABOVE, Outcome, Test, ms, work};
 use crate::{check, check_eq};
 use userlib::cap::{Endpoint, Reply, SchedParameters};
 use userlib::time::Clock;
-use userlib::{Error, Microseconds, Startup, syscall};
+use userlib::{Error, Microseconds, syscall};
 
 tests![
     a_thread_with_enough_budget_continues,
@@ -17,12 +17,6 @@ tests![
 
 /// A period longer than any test.
 const NEVER: Microseconds = ms(1_000_000);
-
-fn work(startup: &'static Startup, time: Microseconds) {
-    let clock = Clock::from_startup(startup);
-    let start = clock.now();
-    while clock.now() - start < time {}
-}
 
 fn a_thread_with_enough_budget_continues(test: &mut Test) -> Outcome {
     let thread = test.timed(ABOVE, SchedParameters::new(ms(100), NEVER), || {

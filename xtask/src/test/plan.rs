@@ -42,6 +42,8 @@ const SYSTEM: &str = "system";
 
 /// The examples that are run on every platform: new users try the first, and the second drives a board's devices.
 const EVERYWHERE: [&str; 2] = ["demo", "lines"];
+/// The examples that depend on an architecture: they read what a faulting thread has left behind.
+const ON_ARCHITECTURES: [&str; 2] = ["faults", "restarts"];
 /// The test of a trace.
 const TRACE: &str = "trace";
 /// The example of which the kernel's trace is checked; in a short run on a platform without options.
@@ -52,8 +54,8 @@ const BOARD: &str =
 /// Tests of the suite that depend on an architecture or a board.
 const ARCHITECTURE: &str = "arm_,asid,aarch64_,boot_info,breakpoints,budget,call_reply,fast_path,faults,fpu,frames,\
                    hidden_registers,hostile,io_ports,irq,long_time,registers,retype,syscalls,timeout,untyped,x86_";
-/// Thousands of calls in each of the fuzzer's campaigns, unless everything is tested.
-const FEW_CALLS: u64 = 60;
+/// The part of its calls that each of the fuzzer's campaigns makes, as a divisor, unless everything is tested.
+const FEW_CALLS: u64 = 8;
 
 /// The scope of the tests on a platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,9 +101,7 @@ pub(super) fn runs<'a>(
         hardening: arguments.hardening.clone(),
         filter: filter.to_string(),
         memory: None,
-        fuzz_calls: arguments
-            .fuzz_calls
-            .or((scope != Scope::All).then_some(FEW_CALLS)),
+        fuzz_divisor: (scope != Scope::All).then_some(FEW_CALLS),
         is_example: false,
         is_logged: false,
         is_traced: false,
@@ -192,7 +192,8 @@ pub(super) fn runs<'a>(
         }
         runs.push(stress);
     }
-    if all && !own || benchmark {
+    let is_sample = !is_thrifty || platform.is_sample();
+    if all && !own && is_sample || benchmark {
         runs.push(Run {
             kernel: Kernel::Bench,
             ..part(if benchmark { filter } else { BENCHMARK })?
@@ -231,9 +232,10 @@ pub(super) fn runs<'a>(
     };
     if all || system {
         let names = System::names(workspace).into_iter();
-        for name in names.filter(|name| {
-            example(name).contains(filter) && (!own || EVERYWHERE.contains(&&**name))
-        }) {
+        let is_wanted = |name: &str| {
+            EVERYWHERE.contains(&name) || !own && (is_sample || ON_ARCHITECTURES.contains(&name))
+        };
+        for name in names.filter(|name| example(name).contains(filter) && is_wanted(name)) {
             let system = System::load(workspace, &name)?;
             if system.runs_on(&platform.name) {
                 runs.push(Run {

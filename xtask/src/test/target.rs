@@ -26,10 +26,11 @@ use crate::system::System;
 use crate::workspace::Workspace;
 use crate::{Result, bochs, programs};
 
-/// The parameters with the fuzzer's seed and number of calls in thousands, empty for its own, and whether it prints
-/// every call.
+/// The parameters with the fuzzer's seed and number of calls in thousands, empty for its own, a divisor of its own, and
+/// whether it prints every call.
 const FUZZ_SEED: &str = "seed";
 const FUZZ_CALLS: &str = "calls";
+const FUZZ_DIVISOR: &str = "divisor";
 const FUZZ_TRACE: &str = "trace";
 /// The parameter with the attacks against which the kernel is hardened.
 const HARDENED: &str = "hardened";
@@ -49,8 +50,8 @@ pub(super) struct Run<'a> {
     pub(super) filter: String,
     /// The memory of a large machine, in MiB.
     pub(super) memory: Option<u32>,
-    /// The number of calls in each of the fuzzer's campaigns, in thousands, if not its own.
-    pub(super) fuzz_calls: Option<u64>,
+    /// What the fuzzer's campaigns divide their own numbers of calls by.
+    pub(super) fuzz_divisor: Option<u64>,
     /// Whether the run as a whole is a test: that of an example system, which prints no verdicts.
     pub(super) is_example: bool,
     /// Whether the kernel's log is a test, too.
@@ -106,7 +107,8 @@ impl Run<'_> {
         let number =
             |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
         let seed = number(self.arguments.fuzz_seed);
-        let calls = number(self.fuzz_calls);
+        let calls = number(self.arguments.fuzz_calls);
+        let divisor = number(self.fuzz_divisor);
         let trace = number(Some(self.arguments.fuzz_trace.into()));
         let memory = number(self.memory.map(u64::from));
         let attacks: Vec<_> = self.hardening.features().collect();
@@ -127,6 +129,7 @@ impl Run<'_> {
                 (FILTER, &self.filter),
                 (FUZZ_SEED, &seed),
                 (FUZZ_CALLS, &calls),
+                (FUZZ_DIVISOR, &divisor),
                 (FUZZ_TRACE, &trace),
                 (HARDENED, &attacks.join(",")),
             ],

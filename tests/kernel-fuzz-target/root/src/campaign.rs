@@ -65,7 +65,7 @@ pub const ALL_CORES: Campaign = Campaign {
     name: "from_all_cores",
     seed: 0x5eed_0004,
     call_kind: CallKind::Plausible,
-    calls: 100,
+    calls: 250,
     makes_time: true,
     on_all_cores: true,
 };
@@ -73,6 +73,8 @@ pub const ALL_CORES: Campaign = Campaign {
 /// The parameters with a seed for all campaigns, and a number of calls, in thousands; empty for their own.
 const SEED: &str = "seed";
 const CALLS: &str = "calls";
+/// The parameter with a divisor of their own numbers of calls; empty for 1.
+const DIVISOR: &str = "divisor";
 /// The parameter that says whether every call is printed; 1 if it is.
 const TRACE: &str = "trace";
 
@@ -203,7 +205,8 @@ impl Campaign {
 
     fn rounds(&self, grounds: &mut Grounds, reached: &mut Reached) -> Result {
         let seed = number(SEED).unwrap_or(self.seed);
-        let limit = 1000 * number(CALLS).unwrap_or(self.calls);
+        let divisor = number(DIVISOR).unwrap_or(1);
+        let limit = number(CALLS).map_or(1000 * self.calls / divisor, |calls: usize| 1000 * calls);
         let trace = number(TRACE).unwrap_or_default();
         let (mut calls, mut round, mut stuck) = (0, 0, 0);
         while calls < limit {

@@ -1,22 +1,23 @@
 //! The state of one processor.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-use crate::path::Path;
+use crate::path::{Path, Step};
 
 /// One processor.
 #[derive(Default)]
 pub struct Processor {
-    /// Its time: its own instructions, and those that it has waited for.
-    now: AtomicU64,
-    /// The current interrupts-disabled section.
-    pub stretch: Path,
-    /// The instructions that it has waited for in this section.
-    pub wait: Path,
-    /// Both of these since a user has run.
+    /// Its time when a user ran last: its own instructions, and those that it had waited for.
+    user_time: AtomicU64,
+    /// Both since then.
     way: Path,
     /// The length of `way` when a user ran again.
     way_back: AtomicUsize,
+    /// The length of `way` when the current interrupts-disabled section began.
+    begin: AtomicUsize,
+    /// The instructions of this section that the processor has waited for.
+    wait: AtomicUsize,
     /// The processors in the kernel for which it waits, one bit each.
     awaited: AtomicU64,
     /// An interrupt that was not taken yet has arrived after this time.
@@ -31,34 +32,76 @@ pub struct Processor {
     waited: AtomicU64,
 }
 
+/// An interrupts-disabled section that has ended.
+pub struct Section<'a> {
+    way: &'a Path,
+    range: Range<usize>,
+    /// The number of instructions that the processor has waited for.
+    pub wait: usize,
+}
+
+impl Section<'_> {
+    /// The number of the processor's own instructions.
+    pub fn length(&self) -> usize {
+        self.range.len() - self.wait
+    }
+
+    /// The kept addresses of its own instructions, or of those that it has waited for; valid until it executes
+    /// another one.
+    pub fn addresses(&self, are_waited_for: bool) -> Vec<u64> {
+        let steps = self.way.copy(self.range.clone());
+        let chosen = steps.filter(|step| step.is_waited_for == are_waited_for);
+        chosen.map(|step| step.address).collect()
+    }
+}
+
 impl Processor {
-    /// Executes user instructions: any interrupt would have been taken before the first. Returns whether an
-    /// interrupts-disabled section has ended.
-    pub fn user(&self, count: u64) -> bool {
-        let now = self.now.load(Relaxed);
-        let has_ended = self.stretch.length() > 0 || self.is_back.load(Relaxed);
-        if has_ended {
+    /// Its time: its own instructions, and those that it has waited for.
+    fn now(&self) -> u64 {
+        self.user_time.load(Relaxed) + self.way.length() as u64
+    }
+
+    /// Executes user instructions: any interrupt would have been taken before the first.
+    pub fn user(&self, count: u64) {
+        let now = self.now();
+        if self.way.length() > 0 || self.is_back.load(Relaxed) {
             self.is_back.store(false, Relaxed);
             self.waited.store(now - self.since.load(Relaxed), Relaxed);
             self.way_back.store(self.way.restart(), Relaxed);
+            self.begin.store(0, Relaxed);
         }
-        self.now.store(now + count, Relaxed);
+        self.user_time.store(now + count, Relaxed);
         self.since.store(now + count, Relaxed);
         self.looked.store(0, Relaxed);
         self.stopped.store(false, Relaxed);
-        has_ended
     }
 
     /// Executes a kernel instruction.
     pub fn kernel(&self, address: u64) {
-        self.pass(address);
-        self.stretch.push(address);
+        self.way.push(Step {
+            address,
+            is_waited_for: false,
+        });
+    }
+
+    /// The processor could take an interrupt now: ends its interrupts-disabled section, if there is one.
+    pub fn close(&self) -> Option<Section<'_>> {
+        let range = self.begin.load(Relaxed)..self.way.length();
+        if range.is_empty() {
+            return None;
+        }
+        self.begin.store(range.end, Relaxed);
+        Some(Section {
+            way: &self.way,
+            range,
+            wait: self.wait.swap(0, Relaxed),
+        })
     }
 
     /// The kernel reaches a preemption point. At an earlier one there was no interrupt, because the kernel
     /// continued.
     pub fn look(&self) {
-        let before = self.looked.swap(self.now.load(Relaxed), Relaxed);
+        let before = self.looked.swap(self.now(), Relaxed);
         if before != 0 {
             self.since.store(before, Relaxed);
         }
@@ -87,8 +130,10 @@ impl Processor {
     /// The instructions executed in that time; valid while a user runs.
     pub fn way(&self) -> Vec<u64> {
         let end = self.way_back.load(Relaxed);
-        self.way
-            .copy(end.saturating_sub(self.waited() as usize)..end)
+        let steps = self
+            .way
+            .copy(end.saturating_sub(self.waited() as usize)..end);
+        steps.map(|step| step.address).collect()
     }
 
     /// From now on this processor waits for others.
@@ -107,13 +152,11 @@ impl Processor {
     /// Another processor has executed a kernel instruction.
     pub fn let_go_on(&self, other: u64, address: u64) {
         if self.awaited.load(Relaxed) & other != 0 {
-            self.pass(address);
-            self.wait.push(address);
+            self.way.push(Step {
+                address,
+                is_waited_for: true,
+            });
+            self.wait.store(self.wait.load(Relaxed) + 1, Relaxed);
         }
-    }
-
-    fn pass(&self, address: u64) {
-        self.way.push(address);
-        self.now.store(self.now.load(Relaxed) + 1, Relaxed);
     }
 }

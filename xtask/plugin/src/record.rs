@@ -65,17 +65,16 @@ impl Record {
 
     /// Executes user instructions.
     pub fn user(&self, processor: usize, count: u64) {
-        self.executed(processor, count);
-        self.needs_nothing(processor);
-        if self.at(processor).user(count) {
-            self.close(processor);
-        }
+        let waiting = self.executed(processor, count);
+        self.needs_nothing(processor, waiting);
+        self.close(processor);
+        self.at(processor).user(count);
     }
 
     /// Executes a kernel instruction.
     pub fn kernel(&self, processor: usize, address: u64) {
-        self.executed(processor, 1);
-        self.each_waiting(|other| other.let_go_on(bit(processor), address));
+        let waiting = self.executed(processor, 1);
+        self.each_of(waiting, |other| other.let_go_on(bit(processor), address));
         self.at(processor).kernel(address);
     }
 
@@ -99,7 +98,7 @@ impl Record {
 
     /// The kernel exits, or waits for an interrupt.
     pub fn leave(&self, processor: usize) {
-        self.needs_nothing(processor);
+        self.needs_nothing(processor, self.waiting.load(Relaxed));
         self.at(processor).leave();
         self.close(processor);
     }
@@ -143,47 +142,46 @@ impl Record {
         &self.processors[processor % MAX]
     }
 
-    /// A processor executes instructions, so it waits no longer.
-    fn executed(&self, processor: usize, count: u64) {
+    /// A processor executes instructions, so it waits no longer; returns those that wait.
+    fn executed(&self, processor: usize, count: u64) -> u64 {
         self.now.store(self.now.load(Relaxed) + count, Relaxed);
         let waiting = self.waiting.load(Relaxed);
-        if waiting & bit(processor) != 0 {
-            self.waiting.store(waiting & !bit(processor), Relaxed);
+        let others = waiting & !bit(processor);
+        if others != waiting {
+            self.waiting.store(others, Relaxed);
+        }
+        others
+    }
+
+    /// A processor is outside the kernel, so that those which wait no longer wait for it.
+    fn needs_nothing(&self, processor: usize, waiting: u64) {
+        self.each_of(waiting, |other| other.forget(bit(processor)));
+    }
+
+    fn each_of(&self, mut processors: u64, mut work: impl FnMut(&Processor)) {
+        while processors != 0 {
+            work(&self.processors[processors.trailing_zeros() as usize]);
+            processors &= processors - 1;
         }
     }
 
-    /// A processor is outside the kernel, so that others no longer wait for it.
-    fn needs_nothing(&self, processor: usize) {
-        self.each_waiting(|other| other.forget(bit(processor)));
-    }
-
-    fn each_waiting(&self, mut work: impl FnMut(&Processor)) {
-        let mut rest = self.waiting.load(Relaxed);
-        while rest != 0 {
-            work(&self.processors[rest.trailing_zeros() as usize]);
-            rest &= rest - 1;
-        }
-    }
-
-    /// The processor could take an interrupt now: ends its interrupts-disabled section.
+    /// The processor could take an interrupt now: ends its interrupts-disabled section, if there is one.
     fn close(&self, processor: usize) {
-        let Processor { stretch, wait, .. } = self.at(processor);
-        let length = stretch.restart();
-        if length == 0 {
+        let Some(section) = self.at(processor).close() else {
             return;
-        }
-        let waited = wait.restart();
+        };
         let Ok(mut past) = self.past.lock() else {
             return;
         };
+        let length = section.length();
         if past.count == 0 || length < past.shortest {
             past.shortest = length;
         }
         past.count += 1;
         past.sum += length as u64;
         past.squares += (length as u64).pow(2);
-        past.longest.see(length, || stretch.copy(0..length));
-        past.wait.see(waited, || wait.copy(0..waited));
+        past.longest.see(length, || section.addresses(false));
+        past.wait.see(section.wait, || section.addresses(true));
     }
 }
 

@@ -39,6 +39,7 @@ pub struct Path {
 
 impl Path {
     /// Appends an instruction.
+    #[inline]
     pub fn push(&self, step: Step) {
         let steps = self.steps.get_or_init(|| {
             let zeros: Box<[_]> = (0..KEPT).map(|_| AtomicU64::new(0)).collect();
@@ -50,6 +51,7 @@ impl Path {
     }
 
     /// The number of instructions.
+    #[inline]
     pub fn length(&self) -> usize {
         self.length.load(Relaxed)
     }

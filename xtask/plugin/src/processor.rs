@@ -57,11 +57,13 @@ impl Section<'_> {
 
 impl Processor {
     /// Its time: its own instructions, and those that it has waited for.
+    #[inline]
     fn now(&self) -> u64 {
         self.user_time.load(Relaxed) + self.way.length() as u64
     }
 
     /// Executes user instructions: any interrupt would have been taken before the first.
+    #[inline]
     pub fn user(&self, count: u64) {
         let now = self.now();
         if self.way.length() > 0 || self.is_back.load(Relaxed) {
@@ -77,6 +79,7 @@ impl Processor {
     }
 
     /// Executes a kernel instruction.
+    #[inline]
     pub fn kernel(&self, address: u64) {
         self.way.push(Step {
             address,
@@ -85,6 +88,7 @@ impl Processor {
     }
 
     /// The processor could take an interrupt now: ends its interrupts-disabled section, if there is one.
+    #[inline]
     pub fn close(&self) -> Option<Section<'_>> {
         let range = self.begin.load(Relaxed)..self.way.length();
         if range.is_empty() {

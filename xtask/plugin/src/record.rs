@@ -7,7 +7,7 @@ use std::io::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::processor::Processor;
+use crate::processor::{Processor, Section};
 
 /// The maximum number of processors: the same as in the kernel.
 const MAX: usize = 64;
@@ -64,6 +64,7 @@ impl Record {
     }
 
     /// Executes user instructions.
+    #[inline]
     pub fn user(&self, processor: usize, count: u64) {
         let waiting = self.executed(processor, count);
         self.needs_nothing(processor, waiting);
@@ -72,6 +73,7 @@ impl Record {
     }
 
     /// Executes a kernel instruction.
+    #[inline]
     pub fn kernel(&self, processor: usize, address: u64) {
         let waiting = self.executed(processor, 1);
         self.each_of(waiting, |other| other.let_go_on(bit(processor), address));
@@ -138,11 +140,13 @@ impl Record {
         Ok(())
     }
 
+    #[inline]
     fn at(&self, processor: usize) -> &Processor {
         &self.processors[processor % MAX]
     }
 
     /// A processor executes instructions, so it waits no longer; returns those that wait.
+    #[inline]
     fn executed(&self, processor: usize, count: u64) -> u64 {
         self.now.store(self.now.load(Relaxed) + count, Relaxed);
         let waiting = self.waiting.load(Relaxed);
@@ -154,10 +158,12 @@ impl Record {
     }
 
     /// A processor is outside the kernel, so that those which wait no longer wait for it.
+    #[inline]
     fn needs_nothing(&self, processor: usize, waiting: u64) {
         self.each_of(waiting, |other| other.forget(bit(processor)));
     }
 
+    #[inline]
     fn each_of(&self, mut processors: u64, mut work: impl FnMut(&Processor)) {
         while processors != 0 {
             work(&self.processors[processors.trailing_zeros() as usize]);
@@ -166,10 +172,14 @@ impl Record {
     }
 
     /// The processor could take an interrupt now: ends its interrupts-disabled section, if there is one.
+    #[inline]
     fn close(&self, processor: usize) {
-        let Some(section) = self.at(processor).close() else {
-            return;
-        };
+        if let Some(section) = self.at(processor).close() {
+            self.judge(&section);
+        }
+    }
+
+    fn judge(&self, section: &Section<'_>) {
         let Ok(mut past) = self.past.lock() else {
             return;
         };

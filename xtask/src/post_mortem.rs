@@ -162,7 +162,8 @@ mod tests {
         let code = "#[inline(never)] fn landmark() -> u64 { std::hint::black_box(7) } fn main() { landmark(); }";
         std::fs::write(&source, code).unwrap();
         let program = folder.path().join("crash-1");
-        let mut rustc = std::process::Command::new("rustc");
+        let mut rustc =
+            std::process::Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
         rustc.arg("-g").arg(&source).arg("-o").arg(&program);
         assert!(rustc.status().unwrap().success());
         // The program may be loaded at any address; its symbols have the linked addresses.

@@ -129,14 +129,17 @@ fn targets(
     thread::scope(|scope| {
         let others = scope.spawn(move || {
             let mut total = host()?;
-            if has_book && !supervisor.interrupted() {
-                total += session.part("the tutorial", || book::run(session))?;
-            }
+            // Its commands wait for one another, so that it leaves a processor idle now and then.
+            let tutorial = (has_book && !supervisor.interrupted())
+                .then(|| scope.spawn(move || session.part("the tutorial", || book::run(session))));
             if has_benches && !supervisor.interrupted() {
                 total += benches::run(session, tools, platforms, is_short)?;
             }
             if is_whole && !supervisor.interrupted() {
                 total += toolchains::run(session, tools, platforms, is_short)?;
+            }
+            if let Some(tutorial) = tutorial {
+                total += joined(tutorial, "the tutorial")?;
             }
             Ok(total)
         });

@@ -78,21 +78,6 @@ pub fn relax() {
     core::hint::spin_loop();
 }
 
-/// 64 instructions that do nothing, for delay loops: an emulator that counts instructions executes them at hardly any
-/// cost.
-#[inline(always)]
-pub fn nops() {
-    // SAFETY: they do nothing.
-    unsafe {
-        asm!(
-            ".rept 64",
-            "nop",
-            ".endr",
-            options(nomem, nostack, preserves_flags)
-        );
-    }
-}
-
 /// The counter of the generic timer, which all cores share.
 #[cfg(target_feature = "v7")]
 #[inline(always)]

@@ -69,11 +69,6 @@ pub fn relax() {
     core::hint::spin_loop();
 }
 
-/// One step of a delay loop.
-pub fn nops() {
-    core::hint::black_box(());
-}
-
 /// Orders all accesses to memory before it with all after it.
 pub fn device_barrier() {
     core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);

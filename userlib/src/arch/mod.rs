@@ -5,7 +5,6 @@
 //! | `syscall` | the system-call instruction |
 //! | `ipc_buffer_address`, `set_ipc_buffer_address` | the TLS register of this thread |
 //! | `relax` | a hint in waiting loops |
-//! | `nops` | a step of a delay loop |
 //! | `device_barrier` | the order of accesses to devices and memory |
 //! | `Attributes`, `FrameSize`, `Table` | memory attributes, frame sizes, paging structures |
 //! | `initial_registers`, `initial_stack` | registers of a thread at its start |
@@ -25,6 +24,22 @@ pub struct Registers {
     pub reply: usize,
     /// In: the destination of the send phase of NBSendRecv.
     pub destination: usize,
+}
+
+/// A step of a delay loop: 256 instructions that do nothing, which an emulator that counts instructions executes at
+/// hardly any cost.
+#[inline(never)]
+pub fn nops() {
+    #[cfg(target_os = "none")]
+    // SAFETY: they do nothing.
+    unsafe {
+        core::arch::asm!(
+            ".rept 256",
+            "nop",
+            ".endr",
+            options(nomem, nostack, preserves_flags)
+        );
+    }
 }
 
 /// Meaning of a memory fault's status.

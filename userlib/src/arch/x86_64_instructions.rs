@@ -89,21 +89,6 @@ pub fn relax() {
     core::hint::spin_loop();
 }
 
-/// 64 instructions that do nothing, for delay loops: an emulator that counts instructions executes them at hardly any
-/// cost.
-#[inline(always)]
-pub fn nops() {
-    // SAFETY: they do nothing.
-    unsafe {
-        asm!(
-            ".rept 64",
-            "nop",
-            ".endr",
-            options(nomem, nostack, preserves_flags)
-        );
-    }
-}
-
 /// Reads the time stamp counter.
 #[inline(always)]
 pub fn time_stamp() -> u64 {

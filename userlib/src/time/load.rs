@@ -12,12 +12,22 @@ pub struct Load {
 impl Load {
     /// Calibrates the loop. Preemption by other threads during the measurement makes it seem slower.
     pub fn calibrate(clock: &Clock) -> Self {
-        const ROUNDS: u64 = 10_000;
-        let start = clock.now();
-        turn(ROUNDS);
-        let took = (clock.now() - start).0.max(1);
-        Self {
-            rounds_in_a_millisecond: ROUNDS * 1000 / took,
+        // Long enough for a clock of microseconds on a fast processor.
+        const ENOUGH: u64 = 500;
+        // Caches, and the translations of an emulator, are filled before.
+        turn(100);
+        let mut rounds = 1_000;
+        loop {
+            let start = clock.now();
+            turn(rounds);
+            let took = (clock.now() - start).0;
+            if took >= ENOUGH {
+                let rounds_in_a_millisecond = rounds * 1000 / took;
+                return Self {
+                    rounds_in_a_millisecond,
+                };
+            }
+            rounds *= 2;
         }
     }
 

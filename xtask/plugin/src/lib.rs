@@ -15,7 +15,8 @@
 //! | `stretches COUNT SUM SQUARES SHORTEST LONGEST ADDRESS...` | then, for the sections since mark 1: their number, the sums of their lengths and of the squares of these, the length of the shortest and of the longest, and the addresses of the longest |
 //! | `lines OWN READ SHARED ADDRESS...` | with mark 5: the number of cache lines touched by the kernel on each processor between its marks 3 and 4 that only one processor touched, that several read and none wrote, and that one wrote and another touched; and the addresses of the last group |
 //!
-//! Marks 3 and 4 write no line of their own. Device memory is not counted. Mark 15 requests a value instead:
+//! Of the instructions of a processor since a user has run, with those that it has waited for, the last 65,536 are
+//! kept; lengths count all. Marks 3 and 4 write no line of their own. Device memory is not counted. Mark 15 requests a value instead:
 //! the plugin writes the lower 32 bits of the number of instructions executed so far to the word 12 bytes
 //! after the beginning of that instruction. This is a counter for processors that have none; a program reads
 //! it after the mark. Both must be in one page. Counting begins with the first mark.

@@ -28,7 +28,7 @@ impl Processor {
             .filter(|&one| allowed.is_set(one))
             .collect();
         let mut used = USED.lock();
-        // Further instances of this tool begin with another processor.
+        // A further instance of this tool may begin with another processor.
         let first = std::process::id() as usize;
         let Some(chosen) = least_used(&allowed, &used, first) else {
             return Self(None);
@@ -43,7 +43,7 @@ impl Processor {
     }
 }
 
-/// The processor that occurs most seldom in `used`; `first` turns the order of equal ones.
+/// The processor that occurs least often in `used`; of equals, the first from index `first` on, cyclically.
 fn least_used(allowed: &[usize], used: &[usize], first: usize) -> Option<usize> {
     let mut allowed = allowed.to_vec();
     let middle = first.checked_rem(allowed.len())?;

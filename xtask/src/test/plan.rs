@@ -54,15 +54,15 @@ const BOARD: &str =
 /// Tests of the suite that depend on an architecture or a board.
 const ARCHITECTURE: &str = "arm_,asid,aarch64_,boot_info,breakpoints,budget,call_reply,fast_path,faults,fpu,frames,\
                    hidden_registers,hostile,io_ports,irq,long_time,registers,retype,syscalls,timeout,untyped,x86_";
-/// The part of its calls that each of the fuzzer's campaigns makes, as a divisor, unless everything is tested.
-const FEW_CALLS: u64 = 8;
+/// What a short run divides the number of calls of each of the fuzzer's campaigns by.
+const CALLS_DIVISOR: u64 = 8;
 
 /// The scope of the tests on a platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     /// Everything.
     All,
-    /// All behaviour, and samples of slow tests.
+    /// All behaviour, and samples of slow tests; examples that depend on no architecture on one such platform.
     Portable,
     /// Tests of the suite with these names, and those of several cores.
     Own(&'static str),
@@ -101,7 +101,7 @@ pub(super) fn runs<'a>(
         hardening: arguments.hardening.clone(),
         filter: filter.to_string(),
         memory: None,
-        fuzz_divisor: (scope != Scope::All).then_some(FEW_CALLS),
+        fuzz_divisor: (scope != Scope::All).then_some(CALLS_DIVISOR),
         is_example: false,
         is_logged: false,
         is_traced: false,
@@ -192,8 +192,7 @@ pub(super) fn runs<'a>(
         }
         runs.push(stress);
     }
-    let is_sample = !is_thrifty || platform.is_sample();
-    if all && !own && is_sample || benchmark {
+    if all && !own || benchmark {
         runs.push(Run {
             kernel: Kernel::Bench,
             ..part(if benchmark { filter } else { BENCHMARK })?
@@ -232,6 +231,7 @@ pub(super) fn runs<'a>(
     };
     if all || system {
         let names = System::names(workspace).into_iter();
+        let is_sample = !is_thrifty || platform.is_sample();
         let is_wanted = |name: &str| {
             EVERYWHERE.contains(&name) || !own && (is_sample || ON_ARCHITECTURES.contains(&name))
         };

@@ -26,8 +26,8 @@ use crate::system::System;
 use crate::workspace::Workspace;
 use crate::{Result, bochs, programs};
 
-/// The parameters with the fuzzer's seed and number of calls in thousands, empty for its own, a divisor of its own, and
-/// whether it prints every call.
+/// The parameters with the fuzzer's seed and number of calls in thousands, empty for its own, the divisor of its own number
+/// of calls, and whether it prints every call.
 const FUZZ_SEED: &str = "seed";
 const FUZZ_CALLS: &str = "calls";
 const FUZZ_DIVISOR: &str = "divisor";

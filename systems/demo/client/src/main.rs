@@ -8,8 +8,8 @@ use demo_protocol::{Report, request, work};
 use userlib::Message;
 
 /// Iterations of work in the client, and in the server, between two readings of the clock.
-const HOME: usize = 3_400;
-const AWAY: usize = 70;
+const HOME: usize = 860;
+const AWAY: usize = 17;
 
 userlib::component!(main);
 

@@ -8,7 +8,7 @@ use demo_protocol::{Report, request, work};
 use userlib::Message;
 
 /// Iterations of work between two readings of the clock.
-const ROUNDS: usize = 1_350;
+const ROUNDS: usize = 340;
 
 userlib::component!(main);
 

@@ -136,7 +136,7 @@ fn serve(
         loop {
             load.work(WORK);
             while BAD_DAY.load(Relaxed) {
-                core::hint::spin_loop();
+                userlib::arch::nops();
             }
             SERVED.fetch_add(1, Relaxed);
             requests.reply_recv(Message::empty(0), reply);

@@ -27,8 +27,9 @@ const BELL: usize = REPLIES + 3;
 /// Limits of the calls, in microseconds. The client's budget suffices for one or two.
 const LIMITS: [usize; 2] = [300, 100];
 
-/// Repetitions of a loop that takes longer than a limit.
-const SPIN: usize = 10_000;
+/// Repetitions of a loop that takes longer than a limit, also in an emulator that does not count instructions: it ends
+/// its turn at each hint.
+const SPIN: usize = 5_000;
 
 /// Address of a thread: the client, then the servers.
 const fn thread(index: usize) -> usize {
@@ -285,7 +286,10 @@ fn serve(server: usize, random: &mut Random) -> ! {
                 note(served, End::Deleted);
                 delete(reply).perform_in_registers();
             }
-            11..13 => (0..SPIN).for_each(|_| userlib::arch::nops()),
+            11..13 => (0..SPIN).for_each(|_| {
+                userlib::arch::nops();
+                userlib::arch::relax();
+            }),
             13 => {
                 send(Syscall::NBSend, reply, 0).perform_in_registers();
             }

@@ -7,7 +7,9 @@
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::support::events::{self, note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms, relax, spin, spin_for, us};
+use crate::support::{
+    ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms, relax, spin, spin_for, spin_until, us,
+};
 use crate::{check, check_eq};
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters, Tcb};
 use userlib::time::Clock;
@@ -274,9 +276,7 @@ fn comes_back(test: &mut Test, parameters: SchedParameters) -> Outcome<Microseco
     let begin = test.now();
     thread.start()?;
     ready.signal();
-    while test.now() - begin < parameters.period - ms(50) {
-        relax();
-    }
+    spin_until(&test.clock, begin + parameters.period - ms(50));
     ready.signal();
     ready.signal();
     let count = events::count();

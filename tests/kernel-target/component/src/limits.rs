@@ -135,6 +135,7 @@ unsafe extern "C" {
 /// accumulated budget, and then calls.
 #[cfg(target_arch = "x86_64")]
 fn a_deferred_sender_cannot_waste_its_second_try(test: &mut Test) -> Outcome {
+    use crate::support::work;
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     let (timeouts, timeouts_reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     test.spawn(ABOVE + 2, move || {
@@ -147,7 +148,7 @@ fn a_deferred_sender_cannot_waste_its_second_try(test: &mut Test) -> Outcome {
     let server = test.spawn_passive(ABOVE, move || {
         endpoint.recv(reply);
         loop {
-            crate::support::work(startup, ms(3));
+            work(startup, ms(3));
             note('s');
             endpoint.reply_recv(Message::empty(0), reply);
         }
@@ -162,7 +163,7 @@ fn a_deferred_sender_cannot_waste_its_second_try(test: &mut Test) -> Outcome {
     unsafe { core::ptr::copy_nonoverlapping(start as *const u8, page as *mut u8, length) };
     let call = abi::Syscall::Call.number();
     let client = test.timed(BELOW, SchedParameters::new(ms(10), ms(50)), move || {
-        crate::support::work(startup, ms(7));
+        work(startup, ms(7));
         note('c');
         // SAFETY: the code in the page makes a system call, changes only the registers named here, and
         // returns.

@@ -1,6 +1,6 @@
 //! Threads that work once in each period.
 
-use crate::support::{ABOVE, Outcome, Test, ms, relax, spin_for, work};
+use crate::support::{ABOVE, Outcome, Test, ms, spin_for, work};
 use crate::{check, check_eq};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use userlib::Microseconds;
@@ -53,10 +53,7 @@ fn a_long_job_costs_no_release(test: &mut Test) -> Outcome {
         // The clock also advances while the thread has no budget, so the work is done in two parts.
         spin_for(clock, ms(2));
         if index == 1 {
-            let end = clock.now() + PERIOD + ms(4);
-            while clock.now() < end {
-                relax();
-            }
+            spin_for(clock, PERIOD + ms(4));
         }
     })
 }

@@ -1,5 +1,7 @@
 //! SchedControl: configuring scheduling contexts.
 
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 use crate::support::events::{note, noted};
 use crate::support::{ABOVE, BELOW, Outcome, Random, SLICE, Test, ms, range, relax, us};
 use crate::{check, check_eq};
@@ -372,9 +374,11 @@ fn configuring_while_running(test: &mut Test) -> Outcome {
     let context: SchedContext = test.create_sized(9)?;
     let notification: Notification = test.create()?;
     let done = test.badge(notification, 1)?;
+    static IS_DONE: AtomicBool = AtomicBool::new(false);
+    IS_DONE.store(false, Relaxed);
     let tcb: Tcb = test
         .passive(BELOW, move || {
-            for _ in 0..2_000 {
+            while !IS_DONE.load(Relaxed) {
                 relax();
             }
             done.signal();
@@ -394,6 +398,7 @@ fn configuring_while_running(test: &mut Test) -> Outcome {
         }
     }
     test.sched_control.configure(context, &SLICE)?;
+    IS_DONE.store(true, Relaxed);
     check_eq!(notification.wait(), 1);
     Ok(())
 }

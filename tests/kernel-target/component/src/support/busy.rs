@@ -22,13 +22,16 @@ pub fn spin() -> ! {
     }
 }
 
+/// Runs until a time.
+pub fn spin_until(clock: &Clock, end: Microseconds) {
+    while clock.now() < end {
+        nops();
+    }
+}
+
 /// Runs until so much time has passed.
 pub fn spin_for(clock: &Clock, time: Microseconds) {
-    let start = clock.now();
-    while clock.now() - start < time {
-        // Half a microsecond in virtual time.
-        (0..8).for_each(|_| nops());
-    }
+    spin_until(clock, clock.now() + time);
 }
 
 /// The same with the clock that the parent gave.

@@ -16,7 +16,7 @@ mod test;
 mod threads;
 pub mod timer;
 
-pub use busy::{relax, spin, spin_for, work};
+pub use busy::{relax, spin, spin_for, spin_until, work};
 pub(crate) use check::start;
 pub use check::{Failure, Outcome, fail, is_true, same};
 pub(crate) use elsewhere::Elsewhere;

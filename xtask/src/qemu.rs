@@ -15,7 +15,6 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 pub(crate) use machine::Machine;
-pub(crate) use processor::Processor;
 pub(crate) use supervise::{Ending, Supervisor, is_interrupted};
 
 use crate::build::{self, Built, Request, RootTask};
@@ -126,11 +125,7 @@ fn emulate(
     } else {
         Stdio::null()
     });
-    let mut child = command
-        .stdout(Stdio::piped())
-        .spawn()
-        .with_context(|| format!("cannot start {}", emulator.display()))?;
-    let _processor = machine.icount.then(|| Processor::assign(&child));
+    let (mut child, _processor) = machine.start(&mut command)?;
     let timeout = arguments.timeout.map(Duration::from_secs);
     let mut post_mortems = PostMortems::of(built);
     let ending = supervisor.watch(&mut child, timeout, |bytes| {

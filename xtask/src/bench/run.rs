@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use serde_json::{Map, json};
 
 use super::delay::{self, Observation, Observer};
@@ -17,7 +17,7 @@ use crate::archive::FILTER;
 use crate::build::{self, Built, Request, RootTask};
 use crate::cli::{BenchArguments, Cores, Kernel};
 use crate::platform::Platform;
-use crate::qemu::{Ending, Machine, Processor, Supervisor};
+use crate::qemu::{Ending, Machine, Supervisor};
 use crate::setup::{self, BuildTools};
 use crate::sizes::Sizes;
 use crate::system::System;
@@ -205,14 +205,11 @@ impl Bench<'_> {
             more: &more,
         };
         let mut command = machine.command(&emulator);
-        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        command.stdin(Stdio::null());
         if trace.is_some() {
             command.stderr(Stdio::piped());
         }
-        let mut child = command
-            .spawn()
-            .with_context(|| format!("cannot start {}", emulator.display()))?;
-        let _processor = machine.icount.then(|| Processor::assign(&child));
+        let (mut child, _processor) = machine.start(&mut command)?;
         if let Some(trace) = &trace
             && let Err(error) = trace.begin()
         {

@@ -2,8 +2,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
+use anyhow::Context;
+
+use super::processor::Processor;
+use crate::Result;
 use crate::cli::Hardening;
 use crate::platform::{Platform, Semihosting, Serial};
 
@@ -84,6 +88,16 @@ impl Machine<'_> {
         }
         command.arg("-kernel").arg(self.image).args(self.more);
         command
+    }
+
+    /// Starts the machine by `command`, which is [that above](Self::command) with a stdin and a stderr; the console is a
+    /// pipe. In virtual time it gets a processor of the host, for as long as that is kept.
+    pub(crate) fn start(&self, command: &mut Command) -> Result<(Child, Option<Processor>)> {
+        let spawned = command.stdout(Stdio::piped()).spawn();
+        let child =
+            spawned.with_context(|| format!("cannot start {}", command.get_program().display()))?;
+        let processor = self.icount.then(|| Processor::assign(&child)).flatten();
+        Ok((child, processor))
     }
 }
 

@@ -12,34 +12,28 @@ use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 /// The processors of the machines that run now.
 static USED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
-/// A processor that a machine uses until this is dropped; none if the host does not give one.
+/// A processor that a machine uses until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Processor(Option<usize>);
+pub(crate) struct Processor(usize);
 
 impl Processor {
     /// Moves an emulator to a processor that this tool may use, and that the fewest machines of this tool use. The
-    /// emulator must have begun just now: threads that it has already do not move.
-    pub(crate) fn assign(emulator: &Child) -> Self {
-        let pid = i32::try_from(emulator.id()).ok().and_then(Pid::from_raw);
-        let (Some(pid), Ok(allowed)) = (pid, sched_getaffinity(None)) else {
-            return Self(None);
-        };
+    /// emulator must have begun just now: threads that it has already do not move. None if the host does not give one.
+    pub(super) fn assign(emulator: &Child) -> Option<Self> {
+        let pid = i32::try_from(emulator.id()).ok().and_then(Pid::from_raw)?;
+        let allowed = sched_getaffinity(None).ok()?;
         let allowed: Vec<_> = (0..CpuSet::MAX_CPU)
             .filter(|&one| allowed.is_set(one))
             .collect();
         let mut used = USED.lock();
         // A further instance of this tool may begin with another processor.
         let first = std::process::id() as usize;
-        let Some(chosen) = least_used(&allowed, &used, first) else {
-            return Self(None);
-        };
+        let chosen = least_used(&allowed, &used, first)?;
         let mut set = CpuSet::new();
         set.set(chosen);
-        if sched_setaffinity(Some(pid), &set).is_err() {
-            return Self(None);
-        }
+        sched_setaffinity(Some(pid), &set).ok()?;
         used.push(chosen);
-        Self(Some(chosen))
+        Some(Self(chosen))
     }
 }
 
@@ -55,7 +49,7 @@ fn least_used(allowed: &[usize], used: &[usize], first: usize) -> Option<usize> 
 impl Drop for Processor {
     fn drop(&mut self) {
         let mut used = USED.lock();
-        if let Some(place) = used.iter().position(|one| Some(*one) == self.0) {
+        if let Some(place) = used.iter().position(|one| *one == self.0) {
             used.swap_remove(place);
         }
     }
@@ -80,10 +74,10 @@ mod tests {
     fn a_processor_is_free_again_when_its_machine_has_ended() {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let pid = Pid::from_raw(child.id().cast_signed());
-        let processor = Processor::assign(&child);
+        let processor = Processor::assign(&child).unwrap();
         let set = sched_getaffinity(pid).unwrap();
         assert_eq!(set.count(), 1);
-        let chosen = processor.0.unwrap();
+        let chosen = processor.0;
         assert!(set.is_set(chosen));
         let uses = || USED.lock().iter().filter(|one| **one == chosen).count();
         let before = uses();

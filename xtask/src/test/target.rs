@@ -20,14 +20,14 @@ use crate::cli::{AbiOption, Cores, Emulator, Hardening, Keep, Kernel, LogLevel, 
 use crate::log::Log;
 use crate::platform::{Bochs, Platform};
 use crate::post_mortem::PostMortems;
-use crate::qemu::{Ending, Machine, Processor, Supervisor};
+use crate::qemu::{Ending, Machine, Supervisor};
 use crate::setup::{self, BuildTools};
 use crate::system::System;
 use crate::workspace::Workspace;
 use crate::{Result, bochs, programs};
 
-/// The parameters with the fuzzer's seed and number of calls in thousands, empty for its own, the divisor of its own number
-/// of calls, and whether it prints every call.
+/// The parameters with the fuzzer's seed and number of calls in thousands, empty for its own, the divisor of its own
+/// number of calls, and whether it prints every call.
 const FUZZ_SEED: &str = "seed";
 const FUZZ_CALLS: &str = "calls";
 const FUZZ_DIVISOR: &str = "divisor";
@@ -275,13 +275,8 @@ impl Run<'_> {
             more: memory.as_ref().map_or(&[], |memory| memory),
         };
         let _busy = self.is_stress.then(Busy::begin);
-        let mut child = machine
-            .command(&setup::emulator(platform)?)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("cannot start {}", platform.qemu.binary))?;
-        let _processor = machine.icount.then(|| Processor::assign(&child));
+        let mut command = machine.command(&setup::emulator(platform)?);
+        let (mut child, _processor) = machine.start(command.stdin(Stdio::null()))?;
         let ending = supervisor.watch(&mut child, Some(self.timeout()), show)?;
         if let Some(log) = log {
             log.close();

@@ -135,7 +135,7 @@ unsafe extern "C" {
 /// accumulated budget, and then calls.
 #[cfg(target_arch = "x86_64")]
 fn a_deferred_sender_cannot_waste_its_second_try(test: &mut Test) -> Outcome {
-    use crate::support::work;
+    use crate::support::{spin_for, work};
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     let (timeouts, timeouts_reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     test.spawn(ABOVE + 2, move || {
@@ -147,8 +147,9 @@ fn a_deferred_sender_cannot_waste_its_second_try(test: &mut Test) -> Outcome {
     let startup = test.startup;
     let server = test.spawn_passive(ABOVE, move || {
         endpoint.recv(reply);
+        let clock = Clock::from_startup(startup);
         loop {
-            work(startup, ms(3));
+            spin_for(&clock, ms(3));
             note('s');
             endpoint.reply_recv(Message::empty(0), reply);
         }

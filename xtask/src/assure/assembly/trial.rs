@@ -15,7 +15,7 @@ use rustix::param::clock_ticks_per_second;
 use crate::Result;
 use crate::cli::{Cores, Hardening};
 use crate::platform::Platform;
-use crate::qemu::{Ending, Machine, Processor, Supervisor};
+use crate::qemu::{Ending, Machine, Supervisor};
 use crate::setup;
 
 /// How long the emulator may use no processor time: then its program waits for ever.
@@ -81,14 +81,9 @@ impl<'a> Trial<'a> {
             gdb: false,
             more: &[],
         };
-        let mut child = machine
-            .command(&self.emulator)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .with_context(|| format!("cannot start {}", self.emulator.display()))?;
-        let _processor = machine.icount.then(|| Processor::assign(&child));
+        let mut command = machine.command(&self.emulator);
+        command.stdin(Stdio::null()).stderr(Stdio::null());
+        let (mut child, _processor) = machine.start(&mut command)?;
         let verdict = self.watch(&mut child);
         if let Ok(None) = verdict {
             // It has closed its console, and ends.

@@ -33,8 +33,9 @@ use crate::{Outcome, Result};
 /// itself.
 const TERMINAL: &str = "ESCAPEMENT_TERMINAL";
 
-/// Tells it that time is the host's, in which no share of the processor can be guaranteed.
-const REAL_TIME: &str = "ESCAPEMENT_REAL_TIME";
+/// A variable of the environment, and its value, which tell it that time is the host's, in which no share of the
+/// processor can be guaranteed.
+pub(crate) const REAL_TIME: (&str, &str) = ("ESCAPEMENT_REAL_TIME", "yes");
 
 /// The command `qemu`.
 pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
@@ -51,7 +52,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
     };
     let tools = setup::build_tools()?;
     let emulator = setup::emulator(&platform)?;
-    let real_time = (!arguments.is_virtual()).then_some((REAL_TIME, "yes"));
+    let real_time = (!arguments.is_virtual()).then_some(REAL_TIME);
     let terminal = stdout().is_terminal().then_some((TERMINAL, "yes"));
     let environment: Vec<_> = terminal.into_iter().chain(real_time).collect();
     let request = Request {

@@ -46,8 +46,8 @@ const EVERYWHERE: [&str; 2] = ["demo", "lines"];
 const ON_ARCHITECTURES: [&str; 2] = ["faults", "restarts"];
 /// The test of a trace.
 const TRACE: &str = "trace";
-/// The example of which the kernel's trace is checked; in a short run on a platform without options.
-const TRACED: &str = "demo";
+/// The example that also runs in host time, and whose trace is checked; in a short run on a platform without options.
+const DEMO: &str = "demo";
 /// Tests of the suite that depend on a board.
 const BOARD: &str =
     "arm_irq,arm_signals,boot_info,budget,call_reply,fpu,hidden_registers,irq,long_time,untyped";
@@ -191,6 +191,13 @@ pub(super) fn runs<'a>(
             });
         }
         runs.push(stress);
+        if (all || filter == STRESS) && (scope == Scope::All || platform.is_sample()) {
+            runs.push(Run {
+                is_example: true,
+                is_stress: true,
+                ..run(System::load(workspace, DEMO)?)
+            });
+        }
     }
     if all && !own || benchmark {
         runs.push(Run {
@@ -262,7 +269,7 @@ pub(super) fn runs<'a>(
                 is_example: true,
                 is_traced: true,
                 cores,
-                ..run(System::load(workspace, TRACED)?)
+                ..run(System::load(workspace, DEMO)?)
             });
         }
     }

@@ -20,7 +20,7 @@ use crate::cli::{AbiOption, Cores, Emulator, Hardening, Keep, Kernel, LogLevel, 
 use crate::log::Log;
 use crate::platform::{Bochs, Platform};
 use crate::post_mortem::PostMortems;
-use crate::qemu::{Ending, Machine, Supervisor};
+use crate::qemu::{Ending, Machine, REAL_TIME, Supervisor};
 use crate::setup::{self, BuildTools};
 use crate::system::System;
 use crate::workspace::Workspace;
@@ -112,6 +112,11 @@ impl Run<'_> {
         let trace = number(Some(self.arguments.fuzz_trace.into()));
         let memory = number(self.memory.map(u64::from));
         let attacks: Vec<_> = self.hardening.features().collect();
+        let real_time = self.is_stress.then_some(REAL_TIME);
+        let environment: Vec<_> = [Some((MEMORY, &*memory)), real_time]
+            .into_iter()
+            .flatten()
+            .collect();
         let request = Request {
             platform: self.platform,
             kernel: self.kernel,
@@ -124,7 +129,7 @@ impl Run<'_> {
             bare: false,
             user_profile: UserProfile::Tests,
             variables: false,
-            environment: &[(MEMORY, &memory)],
+            environment: &environment,
             parameters: &[
                 (FILTER, &self.filter),
                 (FUZZ_SEED, &seed),

@@ -4,24 +4,24 @@
 #![no_main]
 #![forbid(unsafe_code)]
 
-use demo_protocol::{Report, request, work};
-use userlib::Message;
+use demo_protocol::{Busy, Report, request};
+use userlib::{Message, Microseconds};
 
-/// Iterations of work in the client, and in the server, between two readings of the clock.
-const HOME: usize = 860;
-const AWAY: usize = 17;
+/// Time between two requests. So long that the budget rarely ends during one, also where entries of the kernel
+/// are slow: an emulator in the host's time takes a tenth of a millisecond for a request.
+const COMPUTE: Microseconds = Microseconds::from_millis(5);
+/// Iterations of work that the client asks the server for.
+const REQUESTED: usize = 17;
 
 userlib::component!(main);
 
 fn main(given: Given) {
     let report = Report(given.report);
-    let mut last = given.clock.now();
+    let mut busy = Busy::new(report, &given.clock);
     loop {
-        work(HOME);
-        let answer = given.server.call(Message::new(request::WORK, &[AWAY]));
+        busy.compute(COMPUTE);
+        let answer = given.server.call(Message::new(request::WORK, &[REQUESTED]));
         report.count(answer.label());
-        let now = given.clock.now();
-        report.blackout((now - last).0);
-        last = now;
+        busy.read_clock();
     }
 }

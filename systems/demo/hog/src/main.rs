@@ -4,26 +4,24 @@
 #![no_main]
 #![forbid(unsafe_code)]
 
-use demo_protocol::{Report, request, work};
-use userlib::Message;
+use demo_protocol::{Busy, Report, request};
+use userlib::{Message, Microseconds};
 
-/// Iterations of work between two readings of the clock.
-const ROUNDS: usize = 340;
+/// Time after which the hog looks whether it is to ask the server.
+const COMPUTE: Microseconds = Microseconds(100);
 
 userlib::component!(main);
 
 fn main(given: Given) {
     let report = Report(given.report);
-    let mut last = given.clock.now();
+    let mut busy = Busy::new(report, &given.clock);
     loop {
         if report.attack() {
             let answer = given.server.call(Message::empty(request::ENDLESS));
             report.count(answer.label());
+            busy.read_clock();
         } else {
-            work(ROUNDS);
+            busy.compute(COMPUTE);
         }
-        let now = given.clock.now();
-        report.blackout((now - last).0);
-        last = now;
     }
 }

@@ -4,7 +4,9 @@
 #![no_std]
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use userlib::Microseconds;
 use userlib::arch::nops;
+use userlib::time::Clock;
 
 /// Labels of requests to the server.
 pub mod request {
@@ -69,6 +71,49 @@ impl Report {
     /// The longest time without the processor, in microseconds.
     pub fn longest_blackout(self) -> u64 {
         self.0[Self::BLACKOUT].load(Relaxed) as u64
+    }
+}
+
+/// A component that wants the whole processor, and records the longest time it was without it.
+pub struct Busy<'a> {
+    report: Report,
+    clock: &'a Clock,
+    /// When it last read the clock.
+    last: Microseconds,
+}
+
+impl<'a> Busy<'a> {
+    /// Work between two readings of the clock.
+    const ROUNDS: usize = 340;
+
+    /// From now on.
+    pub fn new(report: Report, clock: &'a Clock) -> Self {
+        let last = clock.now();
+        Self {
+            report,
+            clock,
+            last,
+        }
+    }
+
+    /// Keeps the processor busy until so much time has passed, however much of it the component had the
+    /// processor: the speed of a loop would say nothing about an emulator.
+    pub fn compute(&mut self, time: Microseconds) {
+        let end = self.clock.now() + time;
+        loop {
+            work(Self::ROUNDS);
+            self.read_clock();
+            if self.last >= end {
+                return;
+            }
+        }
+    }
+
+    /// Records the time since the last reading.
+    pub fn read_clock(&mut self) {
+        let now = self.clock.now();
+        self.report.blackout((now - self.last).0);
+        self.last = now;
     }
 }
 

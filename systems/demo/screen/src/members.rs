@@ -94,6 +94,11 @@ impl Members {
         self.list.iter()
     }
 
+    /// Those that ask the server only for what it can do.
+    pub fn clients(&self) -> &[Member] {
+        &self.list[..COUNT - 1]
+    }
+
     /// The hog.
     pub fn hog(&self) -> &Member {
         &self.list[COUNT - 1]

@@ -20,21 +20,21 @@ pub fn judge(members: &Members) -> bool {
         return false;
     }
     if REAL_TIME {
-        all_were_served(members)
+        clients_were_served(members)
     } else {
         all_got_their_shares(members)
     }
 }
 
-fn all_were_served(members: &Members) -> bool {
-    for member in members.iter() {
+fn clients_were_served(members: &Members) -> bool {
+    for member in members.clients() {
         if member.report.done() == 0 {
             println!("{} was never served.", member.name);
             return false;
         }
     }
     println!(
-        "All went on, although the hog comes before the clients and tried to keep the server for"
+        "The clients went on, although the hog comes before the clients and tried to keep the server for"
     );
     println!("itself. (In the host's time, shares depend on what else the host does.)");
     true

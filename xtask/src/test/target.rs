@@ -112,7 +112,7 @@ impl Run<'_> {
         let trace = number(Some(self.arguments.fuzz_trace.into()));
         let memory = number(self.memory.map(u64::from));
         let attacks: Vec<_> = self.hardening.features().collect();
-        let real_time = self.is_stress.then_some(REAL_TIME);
+        let real_time = (!self.is_virtual()).then_some(REAL_TIME);
         let environment: Vec<_> = [Some((MEMORY, &*memory)), real_time]
             .into_iter()
             .flatten()
@@ -241,6 +241,11 @@ impl Run<'_> {
         Ok(None)
     }
 
+    /// Whether time is the number of executed instructions, so that a busy host affects no test.
+    fn is_virtual(&self) -> bool {
+        !self.arguments.parallel && !self.is_stress
+    }
+
     fn timeout(&self) -> Duration {
         Duration::from_secs(self.arguments.timeout)
     }
@@ -274,8 +279,7 @@ impl Run<'_> {
             hardening: &self.hardening,
             log: socket.as_deref(),
             ram,
-            // Virtual time counts instructions, so that a busy host affects no test.
-            icount: !self.arguments.parallel && !self.is_stress,
+            icount: self.is_virtual(),
             gdb: false,
             more: memory.as_ref().map_or(&[], |memory| memory),
         };

@@ -42,6 +42,8 @@ pub mod names {
     pub const ENDPOINT: &str = "endpoint";
     /// The server's reply object.
     pub const REPLY: &str = "reply";
+    /// The notification that the server signals when it first waits for a call.
+    pub const READY: &str = "ready";
     /// Memory that is not shared.
     pub const MEMORY: &str = "memory";
 }

@@ -1,7 +1,7 @@
 //! Well-behaved components: a client, which works in each of its periods, and a passive server.
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use userlib::cap::{Endpoint, Reply};
+use userlib::cap::{Endpoint, Notification, Reply};
 use userlib::time::Clock;
 use userlib::{Message, Startup, syscall};
 
@@ -73,11 +73,12 @@ fn renew(memory: &[AtomicUsize], round: usize) -> usize {
     wrong
 }
 
-/// Answers calls.
+/// Signals that it waits for calls, and answers them.
 pub fn server(startup: &'static Startup) {
     let endpoint: Endpoint = startup.capability(names::ENDPOINT);
     let reply: Reply = startup.capability(names::REPLY);
-    let mut received = endpoint.recv(reply);
+    let ready: Notification = startup.capability(names::READY);
+    let mut received = syscall::nb_send_recv(ready.0, Message::empty(0), endpoint.0, reply.0);
     loop {
         let message = match received.message {
             Some(question) => Message::new(question.label(), &[answer(question.word(0))]),

@@ -4,10 +4,10 @@
 //! every capability lies in an existing container, capabilities to one object are neighbours in the
 //! derivation tree, and descendants of untyped memory follow it there.
 
-use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use abi::sizes::SLOT_BITS;
+use foldhash::{HashMap, HashSet};
 use kernel::Kernel;
 use kernel::cap::{Cap, RawCap, Slot, Zombie, ZombieKind};
 use kernel::invariants::{Reach, Violation, check_cap, check_core, check_slot};
@@ -178,7 +178,7 @@ impl Census {
     /// Checks each derivation list from its first entry: related entries must be adjacent.
     fn check_families(&self, kernel: &Kernel<Host>) -> Result<(), Violation> {
         let mut entries = 0;
-        let mut ended = HashSet::new();
+        let mut ended = HashSet::default();
         for first in &self.slots {
             // SAFETY: the address of a slot.
             let Some(first) = (unsafe { Ptr::<Slot<Host>>::from_address(*first) }) else {

@@ -2,7 +2,7 @@
 //! gets the files that the arguments mean.
 
 use std::ffi::OsString;
-use std::io::Seek;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -12,6 +12,7 @@ use crate::build::write_if_changed;
 use crate::cli::{AnalyseArguments, AnalyseCommand, AnalysedArguments, ExperimentArguments};
 use crate::platform::Platform;
 use crate::programs::{self, Program};
+use crate::temporary;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, bench, describe, sdk};
 
@@ -34,8 +35,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &AnalyseArguments) -> Result
     let jobs = match &arguments.trace {
         Some(trace) => {
             sdk::require_checkout(workspace, "analyse --trace")?;
-            let jobs = tempfile::NamedTempFile::new().context("cannot make a file for the jobs")?;
-            std::fs::write(&jobs, programs::jobs(workspace, trace)?)
+            let jobs = temporary::File::new().context("cannot make a file for the jobs")?;
+            fs::write(jobs.path(), programs::jobs(workspace, trace)?)
                 .context("cannot write the file for the jobs")?;
             Some(jobs)
         }
@@ -75,11 +76,9 @@ fn described(
 
 /// Runs the analyser with a command that reads all boards.
 fn with_boards(workspace: &Workspace, call: &[OsString]) -> Result {
-    let mut boards = tempfile::tempfile().context("cannot make a file for the boards")?;
-    serde_json::to_writer(&boards, &Platform::all_for_descriptions(workspace)?)?;
-    boards
-        .rewind()
-        .context("cannot read the file for the boards")?;
+    let boards = temporary::File::new().context("cannot make a file for the boards")?;
+    serde_json::to_writer(boards.open(), &Platform::all_for_descriptions(workspace)?)?;
+    let boards = fs::File::open(boards.path()).context("cannot read the file for the boards")?;
     programs::run_with(workspace, Program::Analyser, call, Stdio::from(boards))
 }
 

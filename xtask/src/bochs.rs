@@ -193,10 +193,11 @@ fn follow(file: &Path, ended: &AtomicBool, mut show: impl FnMut(&[u8])) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::temporary;
 
     #[test]
     fn a_growing_file_is_read_to_its_end() {
-        let file = tempfile::NamedTempFile::new().unwrap();
+        let file = temporary::File::new().unwrap();
         fs::write(file.path(), "one\n").unwrap();
         let ended = AtomicBool::new(false);
         let mut seen = Vec::new();

@@ -7,6 +7,7 @@ mod kernel;
 mod sysroot;
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
@@ -21,6 +22,7 @@ use crate::sdk::Sdk;
 use crate::setup;
 use crate::sizes::{self, Sizes};
 use crate::system::{Generated, System, memory};
+use crate::temporary;
 use crate::ui::say;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, archive, image, log, project};
@@ -358,8 +360,8 @@ pub(crate) fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<()> {
     let context = || format!("cannot write {}", path.display());
     let folder = path.parent().with_context(context)?;
     fs::create_dir_all(folder).with_context(context)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(context)?;
-    std::io::Write::write_all(&mut file, bytes).with_context(context)?;
-    file.persist(path).with_context(context)?;
+    let file = temporary::File::new_in(folder).with_context(context)?;
+    file.open().write_all(bytes).with_context(context)?;
+    file.keep_as(path).with_context(context)?;
     Ok(())
 }

@@ -8,7 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use rustix::process::{Pid, Signal, kill_process_group};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 
 use crate::Result;
 use crate::qemu::is_interrupted;
@@ -74,7 +75,7 @@ pub(crate) fn succeeds(step: &Step, command: &mut Command) -> Result<bool> {
             }
             Err(RecvTimeoutError::Timeout) if !is_interrupted() => {}
             Err(RecvTimeoutError::Timeout) => {
-                kill_process_group(Pid::from_child(&child), Signal::TERM)?;
+                killpg(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM)?;
                 child.wait()?;
                 bail!("{} was interrupted", step.name());
             }

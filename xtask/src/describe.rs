@@ -161,6 +161,7 @@ pub(crate) fn print(text: &str) -> Result {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::temporary;
 
     #[test]
     fn every_description_of_the_repository_is_accepted() {
@@ -267,7 +268,7 @@ mod tests {
 
     #[test]
     fn files_that_are_no_text_are_refused() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temporary::Folder::new().unwrap();
         let path = folder.path().join("system.toml");
         fs::write(&path, b"title = \"\xff\"").unwrap();
         let error = read(&path, "s").unwrap_err().to_string();

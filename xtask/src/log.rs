@@ -10,8 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
 
 use anyhow::Context;
-use tempfile::TempDir;
 
+use crate::temporary;
 use crate::toolchain::Toolchain;
 use crate::ui::{Step, say};
 use crate::workspace::Workspace;
@@ -39,7 +39,7 @@ pub(crate) fn show(entry: Entry) {
 
 /// A log that is being received.
 pub(crate) struct Log {
-    folder: TempDir,
+    folder: temporary::Folder,
     decoder: Child,
     entries: Option<JoinHandle<()>>,
 }
@@ -53,7 +53,8 @@ impl Log {
         kernel: &Path,
         take: impl FnMut(Entry) + Send + 'static,
     ) -> Result<Self> {
-        let folder = tempfile::tempdir().context("cannot make a folder for the log's socket")?;
+        let folder =
+            temporary::Folder::new().context("cannot make a folder for the log's socket")?;
         let listener =
             UnixListener::bind(socket(&folder)).context("cannot make a socket for the log")?;
         let coloured = if stderr().is_terminal() {
@@ -113,7 +114,7 @@ impl Drop for Log {
     }
 }
 
-fn socket(folder: &TempDir) -> PathBuf {
+fn socket(folder: &temporary::Folder) -> PathBuf {
     folder.path().join("log")
 }
 

@@ -32,6 +32,7 @@ mod setup;
 mod sizes;
 mod symbols;
 mod system;
+mod temporary;
 mod test;
 mod toolchain;
 mod ui;

@@ -137,6 +137,7 @@ fn place(symbols: &Symbols, address: u64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::temporary;
 
     #[test]
     fn a_post_mortem_is_parsed() {
@@ -157,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_line_is_added_with_function_and_file() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temporary::Folder::new().unwrap();
         let source = folder.path().join("crash.rs");
         let code = "#[inline(never)] fn landmark() -> u64 { std::hint::black_box(7) } fn main() { landmark(); }";
         std::fs::write(&source, code).unwrap();

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::cli::NewArguments;
+use crate::temporary;
 use crate::ui::say;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result};
@@ -106,7 +107,7 @@ pub(crate) fn create(workspace: &Workspace, path: &Path) -> Result<()> {
     };
     let context = || format!("cannot write {}", path.display());
     fs::create_dir_all(parent).with_context(context)?;
-    let folder = tempfile::tempdir_in(parent).with_context(context)?;
+    let folder = temporary::Folder::new_in(parent).with_context(context)?;
     let made = folder.path().join(name);
     write(workspace, &made, name, checkout).with_context(context)?;
     fs::rename(&made, path).with_context(context)
@@ -143,7 +144,7 @@ mod tests {
     #[test]
     fn a_project_is_made_where_nothing_was() {
         let workspace = Workspace::find().unwrap();
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temporary::Folder::new().unwrap();
         let path = folder.path().join("hello");
         create(&workspace, &path).unwrap();
         for (file, _) in FILES {
@@ -170,7 +171,7 @@ mod tests {
     #[test]
     fn the_files_are_what_they_claim_to_be() {
         let workspace = Workspace::find().unwrap();
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temporary::Folder::new().unwrap();
         let path = folder.path().join("hello");
         create(&workspace, &path).unwrap();
         let components = ["client", "server"].map(|name| format!("components/{name}/Cargo.toml"));
@@ -207,7 +208,7 @@ mod tests {
     #[test]
     fn the_description_is_accepted_for_every_platform() {
         let workspace = Workspace::find().unwrap();
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temporary::Folder::new().unwrap();
         let path = folder.path().join("hello");
         create(&workspace, &path).unwrap();
         let text = fs::read_to_string(path.join("system.toml")).unwrap();
@@ -224,7 +225,7 @@ mod tests {
     #[test]
     fn a_path_may_contain_what_a_template_replaces() {
         let workspace = Workspace::find().unwrap();
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temporary::Folder::new().unwrap();
         let checkout = "checkouts/NAME@NAME@";
         write(&workspace, folder.path(), "hello", checkout).unwrap();
         let text = fs::read_to_string(folder.path().join("Cargo.toml")).unwrap();

@@ -25,6 +25,7 @@ use crate::post_mortem::PostMortems;
 use crate::programs;
 use crate::setup;
 use crate::system::System;
+use crate::temporary;
 use crate::ui::say;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result};
@@ -76,7 +77,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
     };
     // The reader is built before: an interruption may end the run, but not keep the trace from being written.
     let reader = programs::reader(workspace)?;
-    let ram = tempfile::NamedTempFile::new_in(workspace.target());
+    let ram = temporary::File::new_in(workspace.target());
     let ram = ram.context("cannot make a file for the machine's RAM")?;
     let ram_file = Some(ram.path());
     let outcome = emulate(workspace, &platform, &emulator, &built, arguments, ram_file)?;

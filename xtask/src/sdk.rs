@@ -7,9 +7,8 @@ mod kernels;
 mod manifests;
 
 use std::collections::BTreeSet;
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io::ErrorKind;
-use std::os::unix::fs::PermissionsExt;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -22,6 +21,7 @@ use crate::cli::{Hardening, SdkArguments};
 use crate::crates::{self, Crate};
 use crate::platform::Platform;
 use crate::setup::{self, BuildTools};
+use crate::temporary;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result};
 use archive::Files;
@@ -143,11 +143,9 @@ fn write(path: &Path, name: &str, files: &Files) -> Result<()> {
         _ => Path::new("."),
     };
     fs::create_dir_all(parent)?;
-    let readable = Permissions::from_mode(0o644);
-    let mut file = tempfile::Builder::new();
-    let file = file.permissions(readable).tempfile_in(parent)?;
-    archive::write(&file, name, files)?;
-    file.persist(path)?;
+    let file = temporary::File::new_in(parent)?;
+    archive::write(file.open(), name, files)?;
+    file.keep_as(path)?;
     Ok(())
 }
 

@@ -177,7 +177,7 @@ fn install_packages(packages: &[&str]) -> Result<()> {
     if find_program("apt-get").is_none() {
         bail!("please install what Debian packages as: {packages_line}");
     }
-    if !rustix::process::geteuid().is_root() {
+    if !nix::unistd::geteuid().is_root() {
         bail!("something is missing; type: sudo apt-get install {packages_line}");
     }
     apt(

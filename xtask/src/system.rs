@@ -238,9 +238,10 @@ impl System {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::temporary;
 
-    fn repository(description: &str) -> (tempfile::TempDir, Workspace) {
-        let folder = tempfile::tempdir().unwrap();
+    fn repository(description: &str) -> (temporary::Folder, Workspace) {
+        let folder = temporary::Folder::new().unwrap();
         fs::create_dir_all(folder.path().join("systems/demo")).unwrap();
         fs::write(folder.path().join("systems/demo/system.toml"), description).unwrap();
         let workspace = Workspace::at(folder.path());

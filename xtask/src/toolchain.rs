@@ -222,6 +222,7 @@ pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::temporary;
     use std::fs;
 
     /// A folder with the files of a toolchain.
@@ -245,7 +246,7 @@ mod tests {
 
     #[test]
     fn the_first_toolchain_with_sources_wins() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temporary::Folder::new().unwrap();
         let bare = fake(folder.path(), "bare", false);
         let first = fake(folder.path(), "first", true);
         let second = fake(folder.path(), "second", true);
@@ -256,14 +257,14 @@ mod tests {
 
     #[test]
     fn no_sources_no_toolchain() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temporary::Folder::new().unwrap();
         let bare = fake(folder.path(), "bare", false);
         assert_eq!(search(vec![bare], "rustc 1.97.0 (x)"), None);
     }
 
     #[test]
     fn an_old_compiler_is_passed_over() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temporary::Folder::new().unwrap();
         let old = fake(folder.path(), "old", true);
         assert_eq!(search(vec![old.clone()], "rustc 1.75.0 (x)"), None);
         assert_eq!(search(vec![old.clone()], "garbage"), None);

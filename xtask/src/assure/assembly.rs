@@ -213,10 +213,11 @@ impl Mutant {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::temporary;
 
     #[test]
     fn a_copy_loses_what_the_repository_has_lost() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temporary::Folder::new().unwrap();
         let copy = Workspace::at(folder.path());
         let files = ["kept", "lost"].map(PathBuf::from);
         for file in &files {

@@ -15,6 +15,7 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 
 use crate::setup::BuildTools;
+use crate::temporary;
 use crate::ui::Step;
 use crate::workspace::Workspace;
 use crate::{Result, cargo};
@@ -71,7 +72,7 @@ pub(super) fn sysroot(
     }
     let context = || format!("cannot make the libraries in {}", parent.display());
     fs::create_dir_all(&parent).with_context(context)?;
-    let work = tempfile::tempdir_in(&parent).with_context(context)?;
+    let work = temporary::Folder::new_in(&parent).with_context(context)?;
     let package = work.path().join("package");
     fs::create_dir_all(package.join("src")).with_context(context)?;
     fs::write(package.join("Cargo.toml"), MANIFEST).with_context(context)?;

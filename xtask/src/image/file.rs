@@ -57,10 +57,11 @@ fn remove_old(folder: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::temporary;
 
     #[test]
     fn images_that_differ_have_files_of_their_own() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temporary::Folder::new().unwrap();
         let write = |bytes: &[u8]| write(folder.path(), "demo-debug", bytes).unwrap();
         let (one, other) = (write(b"one"), write(b"other"));
         assert_ne!(one, other);

@@ -6,8 +6,9 @@
 
 use std::process::Child;
 
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
 use parking_lot::Mutex;
-use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 
 /// The processors of the machines that run now.
 static USED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
@@ -20,18 +21,18 @@ impl Processor {
     /// Moves an emulator to a processor that this tool may use, and that the fewest machines of this tool use. The
     /// emulator must have begun just now: threads that it has already do not move. None if the host does not give one.
     pub(super) fn assign(emulator: &Child) -> Option<Self> {
-        let pid = i32::try_from(emulator.id()).ok().and_then(Pid::from_raw)?;
-        let allowed = sched_getaffinity(None).ok()?;
-        let allowed: Vec<_> = (0..CpuSet::MAX_CPU)
-            .filter(|&one| allowed.is_set(one))
+        let allowed = sched_getaffinity(Pid::this()).ok()?;
+        let allowed: Vec<_> = (0..CpuSet::count())
+            .filter(|&one| allowed.is_set(one) == Ok(true))
             .collect();
         let mut used = USED.lock();
         // A further instance of this tool may begin with another processor.
         let first = std::process::id() as usize;
         let chosen = least_used(&allowed, &used, first)?;
         let mut set = CpuSet::new();
-        set.set(chosen);
-        sched_setaffinity(Some(pid), &set).ok()?;
+        set.set(chosen).ok()?;
+        let emulator = Pid::from_raw(emulator.id().cast_signed());
+        sched_setaffinity(emulator, &set).ok()?;
         used.push(chosen);
         Some(Self(chosen))
     }
@@ -76,9 +77,10 @@ mod tests {
         let pid = Pid::from_raw(child.id().cast_signed());
         let processor = Processor::assign(&child).unwrap();
         let set = sched_getaffinity(pid).unwrap();
-        assert_eq!(set.count(), 1);
         let chosen = processor.0;
-        assert!(set.is_set(chosen));
+        for one in 0..CpuSet::count() {
+            assert_eq!(set.is_set(one), Ok(one == chosen));
+        }
         let uses = || USED.lock().iter().filter(|one| **one == chosen).count();
         let before = uses();
         drop(processor);

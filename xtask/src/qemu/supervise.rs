@@ -9,8 +9,10 @@ use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use rustix::process::{Pid, Signal, kill_process};
-use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
+use nix::unistd::{Pid, getpgrp, tcgetpgrp};
+use parking_lot::Mutex;
 
 use crate::Result;
 
@@ -27,7 +29,7 @@ pub(crate) enum Ending {
 
 /// Catches interruptions, and restores the terminal's settings.
 pub(crate) struct Supervisor {
-    terminal: Option<Termios>,
+    terminal: Option<Mutex<Termios>>,
 }
 
 /// Whether the tool was interrupted.
@@ -44,7 +46,7 @@ impl Supervisor {
         });
         installed.context("cannot catch Ctrl-C")?;
         Ok(Self {
-            terminal: tcgetattr(stdin()).ok(),
+            terminal: tcgetattr(stdin()).ok().map(Mutex::new),
         })
     }
 
@@ -123,7 +125,7 @@ impl Drop for Supervisor {
             && may_read_terminal()
         {
             // At worst the terminal keeps the child's settings.
-            let _ = tcsetattr(stdin(), OptionalActions::Now, terminal);
+            let _ = tcsetattr(stdin(), SetArg::TCSANOW, &terminal.lock());
         }
     }
 }
@@ -131,17 +133,14 @@ impl Drop for Supervisor {
 /// Whether the tool's stdin may be given to a child that will configure it: a background process is stopped
 /// when it changes its terminal.
 pub(crate) fn may_read_terminal() -> bool {
-    !stdin().is_terminal()
-        || tcgetpgrp(stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
+    !stdin().is_terminal() || tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp())
 }
 
 /// Ends `child`: by SIGTERM, so that it can clean up, then by SIGKILL.
 fn end(child: &mut Child) -> Result<()> {
     const PATIENCE: Duration = Duration::from_secs(2);
-    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // A failure means that the child has already ended.
-        let _ = kill_process(pid, Signal::TERM);
-    }
+    // A failure means that the child has already ended.
+    let _ = kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM);
     let begin = Instant::now();
     while begin.elapsed() < PATIENCE {
         if child.try_wait()?.is_some() {

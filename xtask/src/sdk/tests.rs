@@ -1,14 +1,15 @@
 use super::*;
 use crate::cli::Kernel;
+use crate::temporary;
 use std::process::Command;
 
 /// An SDK for kzm, without the files of its kernels, in a temporary folder.
-fn unpacked() -> (tempfile::TempDir, Workspace) {
+fn unpacked() -> (temporary::Folder, Workspace) {
     let workspace = Workspace::find().unwrap();
     let platforms = [Platform::load(&workspace, "kzm").unwrap()];
     let kernels = kernels::of(&platforms[0], &[Kernel::Debug]);
     let files = sources(&workspace, &platforms, &kernels).unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temporary::Folder::new().unwrap();
     let path = folder.path().join("sdk.tar");
     write(&path, "sdk", &files).unwrap();
     let bytes = fs::read(&path).unwrap();

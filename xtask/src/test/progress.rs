@@ -92,14 +92,15 @@ fn fingerprint(workspace: &Workspace) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::temporary;
 
     const PASSED: Tally = Tally {
         passed: 3,
         failed: 0,
     };
 
-    fn repository() -> (tempfile::TempDir, Workspace) {
-        let folder = tempfile::tempdir().unwrap();
+    fn repository() -> (temporary::Folder, Workspace) {
+        let folder = temporary::Folder::new().unwrap();
         let workspace = Workspace::at(folder.path());
         (folder, workspace)
     }

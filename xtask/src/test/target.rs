@@ -23,6 +23,7 @@ use crate::post_mortem::PostMortems;
 use crate::qemu::{Ending, Machine, REAL_TIME, Supervisor};
 use crate::setup::{self, BuildTools};
 use crate::system::System;
+use crate::temporary;
 use crate::workspace::Workspace;
 use crate::{Result, bochs, programs};
 
@@ -161,7 +162,7 @@ impl Run<'_> {
         let heard = Heard::default();
         let failure = platform.qemu.exit.failure;
         let ram = match self.is_traced {
-            true => Some(tempfile::NamedTempFile::new_in(self.workspace.target())?),
+            true => Some(temporary::File::new_in(self.workspace.target())?),
             false => None,
         };
         let ram = ram.as_ref().map(|file| file.path());
@@ -227,7 +228,7 @@ impl Run<'_> {
     /// What the reader of traces complains about in the trace that is in the machine's RAM.
     fn check_trace(&self, ram: &Path) -> Result<Option<String>> {
         let reader = programs::build(self.workspace, programs::Program::Trace, "tool")?;
-        let trace = tempfile::NamedTempFile::new_in(self.workspace.target())?;
+        let trace = temporary::File::new_in(self.workspace.target())?;
         let collection = programs::collection(&self.platform.name, ram, trace.path());
         let check = [OsString::from("check"), trace.path().into()];
         for arguments in [&collection[..], &check] {

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use rustix::param::clock_ticks_per_second;
+use nix::unistd::{SysconfVar, sysconf};
 
 use crate::Result;
 use crate::cli::{Cores, Hardening};
@@ -162,7 +162,6 @@ fn processor_time(child: &Child) -> Option<Duration> {
     let (_, words) = text.rsplit_once(')')?;
     let mut times = words.split_whitespace().skip(11).map(str::parse::<u64>);
     let ticks = times.next()?.ok()? + times.next()?.ok()?;
-    Some(Duration::from_millis(
-        1000 * ticks / clock_ticks_per_second(),
-    ))
+    let per_second = sysconf(SysconfVar::CLK_TCK).ok()??.cast_unsigned();
+    Some(Duration::from_millis(1000 * ticks / per_second))
 }

@@ -8,7 +8,6 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 use object::{Object, ObjectSymbol};
-use tempfile::NamedTempFile;
 
 use super::record::{self, Observation};
 use super::{DELAY, INTERRUPTS_OFF, SUITE, WAITING, cores_of};
@@ -17,6 +16,7 @@ use crate::bench::measurement::Measurement;
 use crate::bench::run::Bench;
 use crate::build::Built;
 use crate::image::elf::{Executable, Machine};
+use crate::temporary;
 use crate::toolchain::Toolchain;
 use crate::ui::Step;
 use crate::{cargo, setup};
@@ -44,7 +44,7 @@ pub(in crate::bench) struct Observer {
     stops: Vec<u64>,
     /// Whether it records cache lines, too.
     lines: bool,
-    out: NamedTempFile,
+    out: temporary::File,
 }
 
 impl Observer {
@@ -88,7 +88,7 @@ impl Observer {
                 .collect::<Result<Vec<_>>>()?
                 .concat(),
             lines: false,
-            out: NamedTempFile::new()?,
+            out: temporary::File::new()?,
         })
     }
 

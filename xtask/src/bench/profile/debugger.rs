@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 
 use crate::Result;
+use crate::temporary;
 
 /// The connection to an emulator.
 pub(super) struct Debugger {
@@ -23,12 +24,12 @@ pub(super) struct Debugger {
 
 /// The socket at which an emulator waits for its debugger.
 pub(super) struct Socket {
-    folder: tempfile::TempDir,
+    folder: temporary::Folder,
 }
 
 impl Socket {
     pub(super) fn new() -> Result<Self> {
-        let folder = tempfile::tempdir()?;
+        let folder = temporary::Folder::new()?;
         Ok(Self { folder })
     }
 

@@ -6,7 +6,7 @@ use core::ops::Range;
 use arch_arm::generic_timer::GenericTimer;
 use arch_arm::pl011::Pl011;
 use arch_arm::platform::Platform;
-use arch_arm::{psci, semihosting, virt};
+use arch_arm::{psci, virt};
 use arch_armv8::{conduit, device_address};
 use kernel::arch::{Exit, Irq, PhysAddr};
 
@@ -64,9 +64,6 @@ impl Platform for Board {
     }
 
     fn exit(exit: Exit) {
-        if exit == Exit::Success {
-            psci::system_off(conduit());
-        }
-        semihosting::exit(exit);
+        psci::exit(conduit(), exit);
     }
 }

@@ -2,6 +2,10 @@
 
 use core::arch::asm;
 
+use kernel::arch::Exit;
+
+use crate::semihosting;
+
 /// The instruction that calls the firmware. It depends on what runs below the kernel: a monitor (`smc`) or
 /// a hypervisor (`hvc`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,9 +34,13 @@ pub fn cpu_on(conduit: Conduit, affinity: usize, entry: usize, context: usize) -
     call(conduit, CPU_ON, [affinity, entry, context]) == 0
 }
 
-/// Switches the machine off, if the firmware can.
-pub fn system_off(conduit: Conduit) {
-    call(conduit, SYSTEM_OFF, [0; 3]);
+/// Ends the run: after success the firmware switches the machine off, if it can. It cannot report a failure, which
+/// an emulator or debugger does.
+pub fn exit(conduit: Conduit, exit: Exit) {
+    if exit == Exit::Success {
+        call(conduit, SYSTEM_OFF, [0; 3]);
+    }
+    semihosting::exit(exit);
 }
 
 /// A call with arguments as in the *SMC Calling Convention* (DEN 0028); the firmware may change the other

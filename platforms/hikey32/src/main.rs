@@ -14,7 +14,7 @@ use arch_arm::gic::Gic;
 use arch_arm::pl011::Pl011;
 use arch_arm::platform::Platform;
 use arch_arm::psci::{self, Conduit};
-use arch_arm::{semihosting, virt};
+use arch_arm::virt;
 use kernel::arch::{Exit, Irq, PhysAddr};
 
 arch_arm::aarch32_image!(Hikey32);
@@ -81,10 +81,6 @@ impl Platform for Hikey32 {
     }
 
     fn exit(exit: Exit) {
-        match exit {
-            Exit::Success => psci::system_off(Conduit::Monitor),
-            // Firmware cannot report a failure.
-            Exit::Failure => semihosting::exit(exit),
-        }
+        psci::exit(Conduit::Monitor, exit);
     }
 }

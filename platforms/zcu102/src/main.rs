@@ -12,7 +12,6 @@ use arch_arm::generic_timer::GenericTimer;
 use arch_arm::gic::Gic;
 use arch_arm::platform::Platform;
 use arch_arm::psci::{self, Conduit};
-use arch_arm::semihosting;
 use arch_armv8::device_address;
 use kernel::arch::{Exit, Irq, PhysAddr};
 
@@ -81,10 +80,7 @@ impl Platform for Zcu102 {
     }
 
     fn exit(exit: Exit) {
-        if exit == Exit::Success {
-            // Firmware is at the monitor level, whichever level the kernel was started at.
-            psci::system_off(Conduit::Monitor);
-        }
-        semihosting::exit(exit);
+        // Firmware is at the monitor level, whichever level the kernel was started at.
+        psci::exit(Conduit::Monitor, exit);
     }
 }

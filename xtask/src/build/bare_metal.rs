@@ -1,5 +1,6 @@
 //! Calls of cargo for bare metal: target, flags, and the libraries.
 
+use std::env;
 use std::ffi::OsString;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -27,6 +28,15 @@ pub(crate) enum Side {
 
 /// The flag for indirect branches that no training of the branch prediction redirects.
 const RETPOLINES: &str = "-Zretpoline";
+
+/// Where cargo unpacks what it downloads (The Cargo Book, "Cargo Home").
+fn registry() -> Option<PathBuf> {
+    let home = match env::var_os("CARGO_HOME") {
+        Some(home) => PathBuf::from(home),
+        None => env::home_dir()?.join(".cargo"),
+    };
+    Some(home.join("registry/src"))
+}
 
 /// Compiles for one platform.
 #[derive(Clone, Copy, Debug)]
@@ -169,9 +179,13 @@ impl<'a> BareMetal<'a> {
             "-Crelocation-model=static".to_string(),
         ];
         if side != Side::User {
-            // Debug information without the folder of this checkout: an SDK has the same bytes from every one.
+            // Debug information without folders of this host: an SDK has the same bytes from every checkout and user.
             let root = self.workspace.root().display();
             flags.push(format!("--remap-path-prefix={root}=/escapement"));
+            if let Some(registry) = registry() {
+                let registry = registry.display();
+                flags.push(format!("--remap-path-prefix={registry}=/registry"));
+            }
         }
         match side {
             // The link scripts of kernel and stub come from their build scripts.

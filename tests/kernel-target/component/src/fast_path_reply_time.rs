@@ -170,23 +170,27 @@ fn a_release_that_the_timer_need_not_tell(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// A server with a limit answers, and waits at an endpoint without one: the limit ends.
+/// A server with a limit answers, and waits at an endpoint without one: the limit ends, and what it would refuse, a
+/// call without a limit, is possible again.
 fn limited_time(test: &mut Test) -> Outcome {
     let (limited, plain): (Endpoint, Endpoint) = (test.create()?, test.create()?);
     let reply: Reply = test.create()?;
     test.spawn_passive(ABOVE, move || {
         limited.recv(reply);
-        note('s');
-        plain.reply_recv(empty(0), reply);
+        loop {
+            note('s');
+            plain.reply_recv(empty(0), reply);
+        }
     })?;
     test.slot(limited).set_endpoint_threshold(ms(5), LIMIT)?;
     let startup = test.startup;
     let caller = test.timed(ABOVE, SchedParameters::new(ms(60), ms(1000)), move || {
         check_eq!(limited.call(empty(0)).label(), 0);
+        check_eq!(plain.call(empty(0)).label(), 0);
         work(startup, ms(10));
         note('c');
     })?;
     caller.start()?;
-    check_eq!(noted(), "sc");
+    check_eq!(noted(), "ssc");
     Ok(())
 }

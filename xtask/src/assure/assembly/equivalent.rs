@@ -140,6 +140,14 @@ const EQUIVALENT: &[Equivalent] = &[
         REPEATED,
     ],
     [
+        "arch/armv8",
+        "reply_recv",
+        "ldp     x15, x16, [x21, #{REPLY_ABOVE}]",
+        "cmp     x12, #{BLOCKED_ON_REPLY}",
+        "cmp x0, x0",
+        CHAINED,
+    ],
+    [
         "arch/arm/",
         "entry",
         "cmp     r6, r7",
@@ -178,6 +186,38 @@ const EQUIVALENT: &[Equivalent] = &[
         "orrs    lr, r8, r9",
         "movs lr, r9",
         MORE_SLOW,
+    ],
+    [
+        "arch/arm/",
+        "reply_recv",
+        "ldr     r7, [r8, #{FAULT}]",
+        "teq     r6, #{BLOCKED_ON_REPLY}",
+        "cmp r0, r0",
+        CHAINED,
+    ],
+    [
+        "arch/arm/",
+        "leave",
+        "teq     r0, r2",
+        "beq     3f",
+        "",
+        REPEATED,
+    ],
+    [
+        "arch/arm/",
+        "leave",
+        "ldrb    r1, [r12, #{FPU_ENABLED}]",
+        "teq     r0, r9",
+        "cmp r0, r0",
+        REPEATED,
+    ],
+    [
+        "arch/arm/",
+        "leave",
+        "teqne   r1, #1",
+        "beq     5f",
+        "b 5f",
+        REPEATED,
     ],
 ];
 

@@ -31,6 +31,7 @@ use crate::qemu::Supervisor;
 use crate::setup::BuildTools;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, bochs, project, setup, ui};
+use book::Base;
 use plan::Scope;
 use progress::Progress;
 use queue::Queue;
@@ -124,23 +125,29 @@ fn targets(
     let is_whole = everywhere && arguments.filter.is_none();
     let has_benches =
         is_whole && arguments.emulator == Emulator::Qemu && !arguments.cores.are_several();
-    let has_book = book::is_wanted(session, platforms);
+    let tutorials = [Base::Checkout, Base::Sdk];
+    let tutorials =
+        tutorials.map(|base| book::is_wanted(session, platforms, is_short, base).then_some(base));
     let tools = &tools;
     thread::scope(|scope| {
         let others = scope.spawn(move || {
             let mut total = host()?;
             // Its commands wait for one another, so that it leaves a processor idle now and then.
-            let tutorial = (has_book && !supervisor.interrupted())
-                .then(|| scope.spawn(move || session.part("the tutorial", || book::run(session))));
+            let follow = move || {
+                let bases = tutorials.into_iter().flatten();
+                bases
+                    .filter(|_| !supervisor.interrupted())
+                    .map(|base| session.part(base.part(), || book::run(session, base)))
+                    .sum()
+            };
+            let tutorial = scope.spawn(follow);
             if has_benches && !supervisor.interrupted() {
                 total += benches::run(session, tools, platforms, is_short)?;
             }
             if is_whole && !supervisor.interrupted() {
                 total += toolchains::run(session, tools, platforms, is_short)?;
             }
-            if let Some(tutorial) = tutorial {
-                total += joined(tutorial, "the tutorial")?;
-            }
+            total += joined(tutorial, "the tutorial")?;
             Ok(total)
         });
         let total = on_targets(session, screen, tools, platforms, is_short);

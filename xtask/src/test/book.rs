@@ -1,8 +1,8 @@
 //! The book's tutorial as a test: its commands are typed, its files are written, and what it shows is looked for in
-//! the output.
+//! the output. It begins in this checkout, and in full runs also in an SDK that was made just now.
 
 use std::env;
-use std::fs;
+use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -16,11 +16,35 @@ use crate::platform::Platform;
 use crate::project;
 use crate::qemu::Ending;
 
-/// The page, and the test's name.
+/// The page.
 const PAGE: &str = "docs/src/ten-minutes.md";
-const NAME: &str = "ten-minutes";
 /// The platform on which its commands run, as they choose none.
 const PLATFORM: &str = "pc99";
+
+/// Where the page begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Base {
+    Checkout,
+    Sdk,
+}
+
+impl Base {
+    /// The name of the test.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Checkout => "ten-minutes",
+            Self::Sdk => "ten-minutes-in-an-sdk",
+        }
+    }
+
+    /// What it is called in the list of parts.
+    pub(super) const fn part(self) -> &'static str {
+        match self {
+            Self::Checkout => "the tutorial",
+            Self::Sdk => "the tutorial in an SDK",
+        }
+    }
+}
 
 /// What a part of the page asks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -89,12 +113,20 @@ fn of_block(intent: &str, mut text: String) -> Option<Step<'_>> {
     }
 }
 
-/// Whether the test is among the wanted ones.
-pub(super) fn is_wanted(session: &Session<'_>, platforms: &[Platform]) -> bool {
+/// Whether the test is among the wanted ones. Without a filter, a short run does not make an SDK.
+pub(super) fn is_wanted(
+    session: &Session<'_>,
+    platforms: &[Platform],
+    is_short: bool,
+    base: Base,
+) -> bool {
     let arguments = session.arguments;
     let filter = arguments.filter.as_deref().unwrap_or_default();
     platforms.iter().any(|platform| platform.name == PLATFORM)
-        && plan::example(NAME).contains(filter)
+        && plan::example(base.name()).contains(filter)
+        && (base == Base::Checkout
+            || !is_short && filter.is_empty()
+            || filter == plan::example(base.name()))
         && project::folder().is_none()
         && arguments.emulator == Emulator::Qemu
         && arguments.abi.is_empty()
@@ -103,16 +135,16 @@ pub(super) fn is_wanted(session: &Session<'_>, platforms: &[Platform]) -> bool {
 }
 
 /// Does what the page says.
-pub(super) fn run(session: &Session<'_>) -> Result<Tally> {
+pub(super) fn run(session: &Session<'_>, base: Base) -> Result<Tally> {
     let page = fs::read_to_string(session.workspace.path(PAGE));
     let page = page.with_context(|| format!("cannot read {PAGE}"))?;
-    let mut typist = Typist::begin(session)?;
     let steps = steps(&page)?;
-    let failure = steps
-        .into_iter()
-        .find_map(|step| typist.perform(step).err());
-    let failure = failure.map(|error| format!("{error:#}"));
-    let line = verdict(&plan::example(NAME), failure.as_deref());
+    let follow = || -> Result<()> {
+        let mut typist = Typist::begin(session, base)?;
+        steps.into_iter().try_for_each(|step| typist.perform(step))
+    };
+    let failure = follow().err().map(|error| format!("{error:#}"));
+    let line = verdict(&plan::example(base.name()), failure.as_deref());
     println!("{line}");
     Ok(Tally::from_test(&line).unwrap_or(Tally::FAILURE))
 }
@@ -120,27 +152,42 @@ pub(super) fn run(session: &Session<'_>) -> Result<Tally> {
 /// Follows the page.
 struct Typist<'a> {
     session: &'a Session<'a>,
+    base: Base,
     folder: PathBuf,
     command: String,
     output: Vec<u8>,
 }
 
 impl<'a> Typist<'a> {
-    /// Begins in an empty folder, which stands for the checkout.
-    fn begin(session: &'a Session<'a>) -> Result<Self> {
-        let book = session.workspace.target().join("book-test");
+    /// Begins in an empty folder, which stands for the checkout, or in an SDK.
+    fn begin(session: &'a Session<'a>, base: Base) -> Result<Self> {
+        let book = session
+            .workspace
+            .target()
+            .join(format!("{}-test", base.name()));
         let context = || format!("cannot empty {}", book.display());
         if book.exists() {
             fs::remove_dir_all(&book).with_context(context)?;
         }
         let folder = book.join("checkout");
         fs::create_dir_all(&folder).with_context(context)?;
-        Ok(Self {
+        let mut typist = Self {
             session,
+            base,
             folder,
             command: String::new(),
             output: Vec::new(),
-        })
+        };
+        if base == Base::Sdk {
+            let archive = book.join("sdk.tar");
+            let mut make = Command::new(env::current_exe()?);
+            make.args(["sdk", "--platform", PLATFORM, "--kernel", "debug", "-o"]);
+            typist.watch(make.arg(&archive))?;
+            tar::Archive::new(File::open(archive)?).unpack(&typist.folder)?;
+            let mut unpacked = fs::read_dir(&typist.folder)?;
+            typist.folder = unpacked.next().context("the SDK is empty")??.path();
+        }
+        Ok(typist)
     }
 
     fn perform(&mut self, step: Step<'_>) -> Result<()> {
@@ -179,20 +226,41 @@ impl<'a> Typist<'a> {
                 Ok(())
             }
             ["cargo", tool @ ("xtask" | "escapement"), arguments @ ..] => {
+                let mut call = match self.base {
+                    Base::Checkout => self.this_tool(*tool == "escapement")?,
+                    Base::Sdk => Self::a_user(tool),
+                };
                 self.command = command.to_string();
-                self.output.clear();
-                self.call(*tool == "escapement", arguments)
+                self.watch(call.args(arguments))
             }
             _ => bail!("`{command}` is no command of the tool"),
         }
     }
 
-    /// Calls the tool, which knows its workspace by a variable, in a project by another one.
-    fn call(&mut self, in_project: bool, arguments: &[&str]) -> Result<()> {
-        let project = in_project.then_some((project::FOLDER, &self.folder));
-        let mut child = Command::new(env::current_exe()?)
-            .args(arguments)
-            .envs(project)
+    /// This tool, which knows its workspace by a variable, in a project by another one.
+    fn this_tool(&self, in_project: bool) -> Result<Command> {
+        let mut call = Command::new(env::current_exe()?);
+        call.envs(in_project.then_some((project::FOLDER, &self.folder)));
+        Ok(call)
+    }
+
+    /// Cargo as a user calls it, who has none of the variables that say where this tool is and how it was built.
+    fn a_user(command: &str) -> Command {
+        let mut call = Command::new("cargo");
+        call.arg(command);
+        let own = |name: &str| {
+            name.starts_with("CARGO") && name != "CARGO_HOME" || name == project::FOLDER
+        };
+        for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(own)) {
+            call.env_remove(name);
+        }
+        call
+    }
+
+    /// Runs a command, which must succeed.
+    fn watch(&mut self, command: &mut Command) -> Result<()> {
+        self.output.clear();
+        let mut child = command
             .current_dir(&self.folder)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -141,7 +141,7 @@ fn missing_emulators(platforms: &[Platform]) -> Vec<&str> {
     missing
 }
 
-fn linker(toolchain: Option<&Toolchain>) -> Option<PathBuf> {
+pub(crate) fn linker(toolchain: Option<&Toolchain>) -> Option<PathBuf> {
     find_program("ld.lld").or_else(|| toolchain?.own_linker())
 }
 

@@ -77,7 +77,7 @@ fn described(
 /// Runs the analyser with a command that reads all boards.
 fn with_boards(workspace: &Workspace, call: &[OsString]) -> Result {
     let boards = temporary::File::new().context("cannot make a file for the boards")?;
-    serde_json::to_writer(boards.open(), &Platform::all_for_descriptions(workspace)?)?;
+    serde_json::to_writer(boards.handle(), &Platform::all_for_descriptions(workspace)?)?;
     let boards = fs::File::open(boards.path()).context("cannot read the file for the boards")?;
     programs::run_with(workspace, Program::Analyser, call, Stdio::from(boards))
 }

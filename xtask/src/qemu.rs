@@ -34,8 +34,8 @@ use crate::{Outcome, Result};
 /// itself.
 const TERMINAL: &str = "ESCAPEMENT_TERMINAL";
 
-/// A variable of the environment, and its value, which tell it that time is the host's, in which no share of the
-/// processor can be guaranteed.
+/// A variable of the environment, and its value: they tell the compilation of a system that time is the host's, in
+/// which no share of the processor can be guaranteed.
 pub(crate) const REAL_TIME: (&str, &str) = ("ESCAPEMENT_REAL_TIME", "yes");
 
 /// The command `qemu`.

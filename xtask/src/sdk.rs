@@ -144,7 +144,7 @@ fn write(path: &Path, name: &str, files: &Files) -> Result<()> {
     };
     fs::create_dir_all(parent)?;
     let file = temporary::File::new_in(parent)?;
-    archive::write(file.open(), name, files)?;
+    archive::write(file.handle(), name, files)?;
     file.keep_as(path)?;
     Ok(())
 }

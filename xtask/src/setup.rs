@@ -141,6 +141,7 @@ fn missing_emulators(platforms: &[Platform]) -> Vec<&str> {
     missing
 }
 
+/// LLVM's linker: on the search path, or that of the toolchain.
 pub(crate) fn linker(toolchain: Option<&Toolchain>) -> Option<PathBuf> {
     find_program("ld.lld").or_else(|| toolchain?.own_linker())
 }

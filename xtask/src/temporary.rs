@@ -36,7 +36,7 @@ impl Drop for Folder {
     }
 }
 
-/// A file, open for reading and writing.
+/// A file, open for reading and writing; unlike a [`Folder`], other users may read it.
 #[derive(Debug)]
 pub(crate) struct File {
     path: PathBuf,
@@ -58,7 +58,7 @@ impl File {
         &self.path
     }
 
-    pub(crate) fn open(&self) -> &fs::File {
+    pub(crate) fn handle(&self) -> &fs::File {
         &self.file
     }
 

@@ -126,8 +126,7 @@ fn targets(
     let has_benches =
         is_whole && arguments.emulator == Emulator::Qemu && !arguments.cores.are_several();
     let tutorials = [Base::Checkout, Base::Sdk];
-    let tutorials =
-        tutorials.map(|base| book::is_wanted(session, platforms, is_short, base).then_some(base));
+    let tutorials = tutorials.map(|base| book::is_wanted(session, platforms, base).then_some(base));
     let tools = &tools;
     thread::scope(|scope| {
         let others = scope.spawn(move || {

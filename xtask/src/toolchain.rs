@@ -21,7 +21,7 @@ const MINIMUM: (u32, u32) = (1, 91);
 const DEBIAN: &str = "/usr/bin";
 
 /// Variables by which one toolchain's cargo would misdirect another one.
-const MISLEADING: [&str; 9] = [
+pub(crate) const MISLEADING: [&str; 9] = [
     "CARGO_BUILD_RUSTFLAGS",
     "CARGO_BUILD_TARGET",
     "CARGO_ENCODED_RUSTFLAGS",
@@ -125,6 +125,13 @@ impl Toolchain {
             || Some(PathBuf::from(DEBIAN)),
         ];
         sources.into_iter().filter_map(|source| source())
+    }
+
+    /// The folders of the sources of `core`, by all of their names: Debian's is a symbolic link.
+    pub(crate) fn core_sources(&self) -> Vec<PathBuf> {
+        let named = self.sysroot().join("lib/rustlib/src/rust");
+        let real = named.canonicalize().ok();
+        [named].into_iter().chain(real).collect()
     }
 
     fn sysroot(&self) -> &Path {

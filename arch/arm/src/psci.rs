@@ -34,8 +34,8 @@ pub fn cpu_on(conduit: Conduit, affinity: usize, entry: usize, context: usize) -
     call(conduit, CPU_ON, [affinity, entry, context]) == 0
 }
 
-/// Ends the run: after success the firmware switches the machine off, if it can. It cannot report a failure, which
-/// an emulator or debugger does.
+/// Ends the run: after success the firmware switches the machine off, if it can. Firmware cannot report a failure; an
+/// emulator or debugger does.
 pub fn exit(conduit: Conduit, exit: Exit) {
     if exit == Exit::Success {
         call(conduit, SYSTEM_OFF, [0; 3]);

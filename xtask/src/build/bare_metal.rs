@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::process::Command;
 
 use parking_lot::FairMutexGuard;
@@ -31,8 +31,8 @@ const RETPOLINES: &str = "-Zretpoline";
 
 /// Where cargo unpacks what it downloads (The Cargo Book, "Cargo Home").
 fn registry() -> Option<PathBuf> {
-    let home = match env::var_os("CARGO_HOME") {
-        Some(home) => PathBuf::from(home),
+    let home = match env::var_os("CARGO_HOME").filter(|home| !home.is_empty()) {
+        Some(home) => path::absolute(home).ok()?,
         None => env::home_dir()?.join(".cargo"),
     };
     Some(home.join("registry/src"))

@@ -58,7 +58,13 @@ pub(super) fn sysroot(
     libraries: Libraries,
     flags: &[&str],
 ) -> Result<PathBuf> {
-    let flags: Vec<_> = FLAGS.iter().chain(flags).copied().collect();
+    // As in kernels, no folder of this host is in debug information.
+    let sources = tools.toolchain.core_sources();
+    let sources = sources
+        .iter()
+        .map(|folder| format!("--remap-path-prefix={}=/rust", folder.display()));
+    let flags = FLAGS.iter().chain(flags).map(|flag| flag.to_string());
+    let flags: Vec<_> = flags.chain(sources).collect();
     let mut hasher = DefaultHasher::new();
     (tools.toolchain.version(), MANIFEST, libraries, &flags).hash(&mut hasher);
     let parent = workspace.target().join(tools.folder).join("sysroots");

@@ -21,7 +21,7 @@ impl Processor {
     /// Moves an emulator to a processor that this tool may use, and that the fewest machines of this tool use. The
     /// emulator must have begun just now: threads that it has already do not move. None if the host does not give one.
     pub(super) fn assign(emulator: &Child) -> Option<Self> {
-        let allowed = sched_getaffinity(Pid::this()).ok()?;
+        let allowed = sched_getaffinity(Pid::from_raw(0)).ok()?;
         let allowed: Vec<_> = (0..CpuSet::count())
             .filter(|&one| allowed.is_set(one) == Ok(true))
             .collect();

@@ -29,6 +29,7 @@ pub(crate) enum Ending {
 
 /// Catches interruptions, and restores the terminal's settings.
 pub(crate) struct Supervisor {
+    /// The settings, which are not `Sync` by themselves: threads share a supervisor.
     terminal: Option<Mutex<Termios>>,
 }
 

@@ -1,6 +1,5 @@
 use super::*;
 use crate::cli::Kernel;
-use crate::temporary;
 use std::process::Command;
 
 /// An SDK for kzm, without the files of its kernels, in a temporary folder.

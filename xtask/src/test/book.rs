@@ -2,6 +2,7 @@
 //! the output. It begins in this checkout, and in full runs also in an SDK that was made just now.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -15,6 +16,8 @@ use crate::cli::Emulator;
 use crate::platform::Platform;
 use crate::project;
 use crate::qemu::Ending;
+use crate::temporary;
+use crate::toolchain::MISLEADING;
 
 /// The page.
 const PAGE: &str = "docs/src/ten-minutes.md";
@@ -113,20 +116,13 @@ fn of_block(intent: &str, mut text: String) -> Option<Step<'_>> {
     }
 }
 
-/// Whether the test is among the wanted ones. Without a filter, a short run does not make an SDK.
-pub(super) fn is_wanted(
-    session: &Session<'_>,
-    platforms: &[Platform],
-    is_short: bool,
-    base: Base,
-) -> bool {
+/// Whether the test is among the wanted ones. An SDK is made in a run of everything, or if a filter is the test's name.
+pub(super) fn is_wanted(session: &Session<'_>, platforms: &[Platform], base: Base) -> bool {
     let arguments = session.arguments;
     let filter = arguments.filter.as_deref().unwrap_or_default();
     platforms.iter().any(|platform| platform.name == PLATFORM)
         && plan::example(base.name()).contains(filter)
-        && (base == Base::Checkout
-            || !is_short && filter.is_empty()
-            || filter == plan::example(base.name()))
+        && (base == Base::Checkout || arguments.all || filter == plan::example(base.name()))
         && project::folder().is_none()
         && arguments.emulator == Emulator::Qemu
         && arguments.abi.is_empty()
@@ -152,7 +148,8 @@ pub(super) fn run(session: &Session<'_>, base: Base) -> Result<Tally> {
 /// Follows the page.
 struct Typist<'a> {
     session: &'a Session<'a>,
-    base: Base,
+    /// The folder of an SDK. It is not in the repository, whose files would stand in for those that are missing.
+    outside: Option<temporary::Folder>,
     folder: PathBuf,
     command: String,
     output: Vec<u8>,
@@ -171,20 +168,27 @@ impl<'a> Typist<'a> {
         }
         let folder = book.join("checkout");
         fs::create_dir_all(&folder).with_context(context)?;
+        let outside = match base {
+            Base::Checkout => None,
+            Base::Sdk => Some(temporary::Folder::new()?),
+        };
         let mut typist = Self {
             session,
-            base,
+            outside,
             folder,
             command: String::new(),
             output: Vec::new(),
         };
-        if base == Base::Sdk {
-            let archive = book.join("sdk.tar");
+        if let Some(outside) = &typist.outside {
+            let archive = outside.path().join("sdk.tar");
+            let folder = outside.path().join("unpacked");
             let mut make = Command::new(env::current_exe()?);
             make.args(["sdk", "--platform", PLATFORM, "--kernel", "debug", "-o"]);
-            typist.watch(make.arg(&archive))?;
-            tar::Archive::new(File::open(archive)?).unpack(&typist.folder)?;
-            let mut unpacked = fs::read_dir(&typist.folder)?;
+            make.arg(&archive);
+            typist.command = "cargo xtask sdk".to_string();
+            typist.watch(&mut make)?;
+            tar::Archive::new(File::open(archive)?).unpack(&folder)?;
+            let mut unpacked = fs::read_dir(folder)?;
             typist.folder = unpacked.next().context("the SDK is empty")??.path();
         }
         Ok(typist)
@@ -226,9 +230,9 @@ impl<'a> Typist<'a> {
                 Ok(())
             }
             ["cargo", tool @ ("xtask" | "escapement"), arguments @ ..] => {
-                let mut call = match self.base {
-                    Base::Checkout => self.this_tool(*tool == "escapement")?,
-                    Base::Sdk => Self::a_user(tool),
+                let mut call = match self.outside {
+                    None => self.this_tool(*tool == "escapement")?,
+                    Some(_) => Self::cargo(tool),
                 };
                 self.command = command.to_string();
                 self.watch(call.args(arguments))
@@ -244,14 +248,29 @@ impl<'a> Typist<'a> {
         Ok(call)
     }
 
-    /// Cargo as a user calls it, who has none of the variables that say where this tool is and how it was built.
-    fn a_user(command: &str) -> Command {
-        let mut call = Command::new("cargo");
+    /// Cargo as a user calls it, without the variables by which it tells this tool where it is and how it was built.
+    fn cargo(command: &str) -> Command {
+        let mut call = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         call.arg(command);
-        let own = |name: &str| {
-            name.starts_with("CARGO") && name != "CARGO_HOME" || name == project::FOLDER
+        let by_cargo = |name: &str| {
+            let kinds = [
+                "CARGO_MANIFEST_",
+                "CARGO_PKG_",
+                "CARGO_BIN_",
+                "CARGO_CRATE_",
+            ];
+            kinds.iter().any(|kind| name.starts_with(kind))
         };
-        for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(own)) {
+        let names = env::vars_os().map(|(name, _)| name);
+        let others = names.filter(|name| name.to_str().is_some_and(by_cargo));
+        let own = [
+            "CARGO",
+            "CARGO_PRIMARY_PACKAGE",
+            "CARGO_TARGET_DIR",
+            project::FOLDER,
+        ];
+        let own = own.iter().chain(&MISLEADING).map(OsString::from);
+        for name in others.chain(own) {
             call.env_remove(name);
         }
         call

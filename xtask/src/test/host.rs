@@ -1,5 +1,6 @@
 //! Tests on the host, run by cargo.
 
+use std::env;
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::os::unix::fs::symlink;
@@ -81,9 +82,11 @@ pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
 }
 
 /// A folder in which the C compiler, by which cargo links, finds LLVM's linker as `ld`, if that is installed (the
-/// manual of GCC, "Environment Variables Affecting GCC"): it takes half of the time of GNU's for some forty programs.
+/// manual of GCC, "Environment Variables Affecting GCC"): for some forty programs it takes half of the time of GNU's,
+/// which toolchains of distributions use.
 fn linkers(workspace: &Workspace) -> Result<Option<PathBuf>> {
-    let Some(linker) = setup::linker(None) else {
+    let own = env::var_os("COMPILER_PATH");
+    let (Some(linker), None) = (setup::linker(None), own) else {
         return Ok(None);
     };
     let folder = workspace.target().join("linkers");

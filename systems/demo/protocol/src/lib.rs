@@ -86,7 +86,7 @@ impl<'a> Busy<'a> {
     /// Work between two readings of the clock.
     const ROUNDS: usize = 340;
 
-    /// From now on.
+    /// A component that has the processor now.
     pub fn new(report: Report, clock: &'a Clock) -> Self {
         let last = clock.now();
         Self {

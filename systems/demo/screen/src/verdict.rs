@@ -34,7 +34,7 @@ fn clients_were_served(members: &Members) -> bool {
         }
     }
     println!(
-        "The clients went on, although the hog comes before the clients and tried to keep the server for"
+        "The clients went on, although the hog comes before them and tried to keep the server for"
     );
     println!("itself. (In the host's time, shares depend on what else the host does.)");
     true

@@ -8,7 +8,7 @@ use userlib::cap::{
 };
 use userlib::environment::SharedPage;
 use userlib::process::ProcessSize;
-use userlib::{Microseconds, Process, Result, Rights};
+use userlib::{Error, Microseconds, Process, Result, Rights, syscall};
 
 use crate::campaign::{Failure, Grounds};
 
@@ -29,6 +29,9 @@ pub struct Terms {
     /// The maximum time between the beginnings of two pieces of work.
     pub gap: Microseconds,
 }
+
+/// How many of its own periods the root task waits for a server to be ready: a few seconds.
+const PATIENCE: usize = 2_000;
 
 /// A client and its server.
 pub struct Pair {
@@ -65,7 +68,8 @@ impl Pair {
         server.give_number(environment, names::ROLE, Role::Server as usize)?;
         server.give(environment, names::ENDPOINT, endpoint, Rights::ALL)?;
         server.give(environment, names::REPLY, reply, Rights::ALL)?;
-        server.give(environment, names::READY, ready, Rights::WRITE)?;
+        // A signal without a badge leaves no bit to poll.
+        server.give_badged(environment, names::READY, ready, Rights::WRITE, 1)?;
         server.set_priorities(environment, terms.priority, 0)?;
 
         let mut client = Process::with_size(environment, grounds.program, SIZE)?;
@@ -90,7 +94,13 @@ impl Pair {
         let lent: SchedContext = environment.create_sched_context(&terms.time)?;
         lent.bind(server.tcb)?;
         server.start()?;
-        ready.wait();
+        let is_ready = (0..PATIENCE).any(|_| {
+            syscall::yield_now();
+            ready.poll() != 0
+        });
+        if !is_ready {
+            return Err(Error::BadProgram("the server of a pair never waits"));
+        }
         lent.unbind()?;
         client.start()?;
         Ok(Self {

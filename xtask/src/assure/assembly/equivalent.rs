@@ -2,8 +2,7 @@
 
 use super::Mutant;
 
-/// A mutant: its folder and file (of a macro also `file in user`, for one of its uses), the instruction before it, the
-/// old and the new text, and the reason.
+/// A mutant: its folder and file, the instruction before it, the old and the new text, and the reason.
 type Equivalent = [&'static str; 6];
 
 const HIGHER: &str = "no thread that is ready or due is above a next thread above the current one, so the \
@@ -16,11 +15,7 @@ const MORE_SLOW: &str = "more entries take the slow path, which does the same";
 const REPEATED: &str = "the register is written with the value that it has";
 
 const LOADED: &str = "the bases of the thread that runs in user mode are always loaded";
-const CHAINED: &str =
-    "the thread of a reply object in the call chain of a context waits for its reply";
-const RETURNED: &str = "the link of the reply object tells a limit, too, and nothing else that needs a budget check \
-                        concerns a return; that entries are logged is tested on the kernels that have a log";
-
+const CHAINED: &str = "the thread of a reply object that is linked to its context without a limit waits for its reply";
 const EQUIVALENT: &[Equivalent] = &[
     [
         "arch/x86_64",
@@ -222,40 +217,18 @@ const EQUIVALENT: &[Equivalent] = &[
         "b 5f",
         REPEATED,
     ],
-    [
-        "arch/x86_64",
-        "entry in reply_recv",
-        "cmp qword ptr [rbp + {CHECK_THRESHOLD}], 0",
-        "je 9b",
-        "",
-        RETURNED,
-    ],
-    [
-        "arch/armv8",
-        "require in reply_recv",
-        "ldr     x8, [x28, #{CHECK_THRESHOLD}]",
-        "cbz     x8, 9b",
-        "",
-        RETURNED,
-    ],
-    [
-        "arch/arm/",
-        "require in reply_recv",
-        "orrs    lr, r8, r9",
-        "beq     9b",
-        "",
-        RETURNED,
-    ],
 ];
 
 /// Why no test can detect a mutant of the files in a folder.
 pub(super) fn reason(folder: &str, mutant: &Mutant) -> Option<&'static str> {
-    let use_of_macro = format!("{} in {}", mutant.file, mutant.user);
-    let text = [&*mutant.previous, &mutant.before, &mutant.after];
-    let found = EQUIVALENT.iter().find(|one| {
-        folder.starts_with(one[0])
-            && (one[1] == mutant.file || one[1] == use_of_macro)
-            && one[2..5] == text
-    });
+    let text = [
+        &*mutant.file,
+        &mutant.previous,
+        &mutant.before,
+        &mutant.after,
+    ];
+    let found = EQUIVALENT
+        .iter()
+        .find(|one| folder.starts_with(one[0]) && one[1..5] == text);
     found.map(|one| one[5])
 }

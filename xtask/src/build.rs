@@ -358,9 +358,7 @@ pub(crate) fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<()> {
         return Ok(());
     }
     let context = || format!("cannot write {}", path.display());
-    let folder = path.parent().with_context(context)?;
-    fs::create_dir_all(folder).with_context(context)?;
-    let file = temporary::File::new_in(folder).with_context(context)?;
+    let file = temporary::File::beside(path).with_context(context)?;
     file.handle().write_all(bytes).with_context(context)?;
     file.keep_as(path).with_context(context)?;
     Ok(())

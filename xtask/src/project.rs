@@ -101,13 +101,8 @@ pub(crate) fn create(workspace: &Workspace, path: &Path) -> Result<()> {
         );
     };
     // Complete, or not at all.
-    let parent = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
     let context = || format!("cannot write {}", path.display());
-    fs::create_dir_all(parent).with_context(context)?;
-    let folder = temporary::Folder::new_in(parent).with_context(context)?;
+    let folder = temporary::Folder::beside(path).with_context(context)?;
     let made = folder.path().join(name);
     write(workspace, &made, name, checkout).with_context(context)?;
     fs::rename(&made, path).with_context(context)

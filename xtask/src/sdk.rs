@@ -138,12 +138,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &SdkArguments) -> Result {
 
 /// Writes the archive completely, or not at all.
 fn write(path: &Path, name: &str, files: &Files) -> Result<()> {
-    let parent = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    fs::create_dir_all(parent)?;
-    let file = temporary::File::new_in(parent)?;
+    let file = temporary::File::beside(path)?;
     archive::write(file.handle(), name, files)?;
     file.keep_as(path)?;
     Ok(())

@@ -18,6 +18,11 @@ impl Folder {
         Self::new_in(std::env::temp_dir())
     }
 
+    /// In the folder in which `path` is to be, which is made unless it exists.
+    pub(crate) fn beside(path: &Path) -> io::Result<Self> {
+        Self::new_in(parent_of(path)?)
+    }
+
     pub(crate) fn new_in(parent: impl AsRef<Path>) -> io::Result<Self> {
         let make = |path: &Path| DirBuilder::new().mode(0o700).create(path);
         let (path, ()) = unused(parent.as_ref(), make)?;
@@ -49,6 +54,11 @@ impl File {
         Self::new_in(std::env::temp_dir())
     }
 
+    /// In the folder in which `path` is to be, which is made unless it exists.
+    pub(crate) fn beside(path: &Path) -> io::Result<Self> {
+        Self::new_in(parent_of(path)?)
+    }
+
     pub(crate) fn new_in(parent: impl AsRef<Path>) -> io::Result<Self> {
         let (path, file) = unused(parent.as_ref(), |path| fs::File::create_new(path))?;
         Ok(Self { path, file })
@@ -73,6 +83,16 @@ impl Drop for File {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
+}
+
+/// The folder in which `path` is; it is made unless it exists.
+fn parent_of(path: &Path) -> io::Result<&Path> {
+    let parent = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    fs::create_dir_all(parent)?;
+    Ok(parent)
 }
 
 /// Makes something in `parent` under a name that nothing has.
@@ -109,13 +129,13 @@ mod tests {
     #[test]
     fn a_kept_file_replaces_another() {
         let folder = Folder::new().unwrap();
-        let path = folder.path().join("name");
+        let path = folder.path().join("made/name");
+        let file = File::beside(&path).unwrap();
         fs::write(&path, "old").unwrap();
-        let file = File::new_in(folder.path()).unwrap();
         fs::write(file.path(), "new").unwrap();
         file.keep_as(&path).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
     }
 
     #[test]

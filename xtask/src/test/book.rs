@@ -158,40 +158,43 @@ struct Typist<'a> {
 impl<'a> Typist<'a> {
     /// Begins in an empty folder, which stands for the checkout, or in an SDK.
     fn begin(session: &'a Session<'a>, base: Base) -> Result<Self> {
-        let book = session
-            .workspace
-            .target()
-            .join(format!("{}-test", base.name()));
+        let mut typist = Self {
+            session,
+            outside: None,
+            folder: PathBuf::new(),
+            command: String::new(),
+            output: Vec::new(),
+        };
+        match base {
+            Base::Checkout => typist.enter_empty_folder()?,
+            Base::Sdk => typist.enter_sdk(temporary::Folder::new()?)?,
+        }
+        Ok(typist)
+    }
+
+    fn enter_empty_folder(&mut self) -> Result<()> {
+        let book = self.session.workspace.target().join("book-test");
         let context = || format!("cannot empty {}", book.display());
         if book.exists() {
             fs::remove_dir_all(&book).with_context(context)?;
         }
-        let folder = book.join("checkout");
-        fs::create_dir_all(&folder).with_context(context)?;
-        let outside = match base {
-            Base::Checkout => None,
-            Base::Sdk => Some(temporary::Folder::new()?),
-        };
-        let mut typist = Self {
-            session,
-            outside,
-            folder,
-            command: String::new(),
-            output: Vec::new(),
-        };
-        if let Some(outside) = &typist.outside {
-            let archive = outside.path().join("sdk.tar");
-            let folder = outside.path().join("unpacked");
-            let mut make = Command::new(env::current_exe()?);
-            make.args(["sdk", "--platform", PLATFORM, "--kernel", "debug", "-o"]);
-            make.arg(&archive);
-            typist.command = "cargo xtask sdk".to_string();
-            typist.watch(&mut make)?;
-            tar::Archive::new(File::open(archive)?).unpack(&folder)?;
-            let mut unpacked = fs::read_dir(folder)?;
-            typist.folder = unpacked.next().context("the SDK is empty")??.path();
-        }
-        Ok(typist)
+        self.folder = book.join("checkout");
+        fs::create_dir_all(&self.folder).with_context(context)
+    }
+
+    /// Makes an SDK, and unpacks it.
+    fn enter_sdk(&mut self, outside: temporary::Folder) -> Result<()> {
+        self.folder = outside.path().to_path_buf();
+        let [archive, unpacked] = ["sdk.tar", "unpacked"].map(|name| self.folder.join(name));
+        self.outside = Some(outside);
+        let mut make = self.this_tool(false)?;
+        make.args(["sdk", "--platform", PLATFORM, "--kernel", "debug", "-o"]);
+        self.command = "cargo xtask sdk".to_string();
+        self.watch(make.arg(&archive))?;
+        tar::Archive::new(File::open(archive)?).unpack(&unpacked)?;
+        let mut folders = fs::read_dir(unpacked)?;
+        self.folder = folders.next().context("the SDK is empty")??.path();
+        Ok(())
     }
 
     fn perform(&mut self, step: Step<'_>) -> Result<()> {

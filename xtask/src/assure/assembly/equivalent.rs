@@ -16,6 +16,7 @@ const REPEATED: &str = "the register is written with the value that it has";
 
 const LOADED: &str = "the bases of the thread that runs in user mode are always loaded";
 const CHAINED: &str = "the thread of a reply object that is linked to its context without a limit waits for its reply";
+
 const EQUIVALENT: &[Equivalent] = &[
     [
         "arch/x86_64",

@@ -2,13 +2,15 @@
 
 use abi::endpoint_flags::LIMIT;
 
-use crate::check_eq;
 use crate::fast_path_call::check_holder;
 use crate::fast_path_call_time::release_soon;
 use crate::fast_path_reply::{Server, client, empty, new_client};
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, Outcome, SLICE, Test, ms, work};
+use crate::support::{ABOVE, Outcome, SLICE, Test, ms, spin_for, work};
+use crate::{check, check_eq};
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
+use userlib::time::Clock;
+use userlib::{Fault, Message, Microseconds};
 
 tests![
     callers_with_other_time,
@@ -20,7 +22,11 @@ tests![
     a_release_that_the_timer_does_not_tell,
     a_release_that_the_timer_need_not_tell,
     limited_time,
+    less_than_the_smallest_budget,
 ];
+
+/// A period longer than any test.
+const NEVER: Microseconds = ms(1_000_000);
 
 fn callers_with_other_time(test: &mut Test) -> Outcome {
     let server = Server::new(test)?;
@@ -198,5 +204,38 @@ fn limited_time(test: &mut Test) -> Outcome {
     })?;
     caller.start()?;
     check_eq!(noted(), "ssc");
+    Ok(())
+}
+
+/// A server answers on an idling context, each use of which needs a budget check, when half of the smallest budget
+/// is left: that is a timeout, and the caller gets no answer.
+fn less_than_the_smallest_budget(test: &mut Test) -> Outcome {
+    const BUDGET: Microseconds = ms(30);
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let (timeouts, answer): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let startup = test.startup;
+    let server = test.spawn_passive(ABOVE, move || {
+        let message = endpoint.recv(reply).message.unwrap_or(empty(0));
+        note('s');
+        let clock = Clock::from_startup(startup);
+        let used = (clock.now().0 as usize).wrapping_sub(message.word(0));
+        let left = BUDGET.0.saturating_sub(used as u64);
+        spin_for(&clock, Microseconds(left.saturating_sub(10)));
+        endpoint.reply_recv(empty(0), reply);
+    })?;
+    server.tcb.set_timeout_endpoint(timeouts)?;
+    let time = SchedParameters::new(BUDGET, NEVER).idling();
+    let caller = test.timed(ABOVE, time, move || {
+        let begin = Clock::from_startup(startup).now();
+        endpoint.call(Message::new(0, &[begin.0 as usize]));
+        note('c');
+    })?;
+    caller.start()?;
+    check_eq!(noted(), "s");
+    let message = timeouts.recv(answer).message.unwrap_or(empty(0));
+    check!(matches!(
+        Fault::from_message(&message),
+        Fault::Timeout { .. }
+    ));
     Ok(())
 }

@@ -2,7 +2,7 @@
 //!
 //! A scenario is a root task: it makes objects and threads through the userlib, and each thread is a
 //! closure that makes system calls through the userlib as well. The kernel is the one that is
-//! shipped, on the architecture without hardware of [`kernel_host`]. Closures run as coroutines: one
+//! shipped, on the architecture without hardware of [`host_machine`]. Closures run as coroutines: one
 //! runs until it makes a system call or states how long it works ([`work`]), so all time is virtual,
 //! and a run depends only on the scenario and its seed.
 //!

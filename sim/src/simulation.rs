@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use abi::Syscall;
 use abi::registers::{CAP, DESTINATION, INFO, MR, PC, REPLY, SYSCALL};
+use host_machine::Machine;
 use kernel::Kernel;
 use kernel::arch::{Arch, Irq, UserContext};
 use kernel::cap::Cap;
@@ -13,7 +14,6 @@ use kernel::object::{Fault, SchedContext, Thread, ThreadState};
 use kernel::syscall::Interrupt;
 use kernel::time::Ticks;
 use kernel::token::Ptr;
-use kernel_host::Machine;
 use trace::{Answer, File};
 use trace_format::{Detail, HEADER_BYTES, Mode, ObjectId, RingReader, Settings};
 use userlib::arch::Registers;
@@ -24,7 +24,7 @@ use crate::program::{Program, Request, START};
 use crate::setup::{NewThread, Setup};
 use crate::stage::{self, Stage};
 
-type Host = kernel_host::arch::Host;
+type Host = host_machine::arch::Host;
 
 /// How to run a scenario.
 #[derive(Clone, Copy, Debug)]

@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(layer("tests/kernel-target"), Layer::System);
         assert_eq!(layer("tests/kernel-fuzz-target/root"), Layer::System);
         assert_eq!(layer("tests/kernel-fuzz-methods"), Layer::Userlib);
-        assert_eq!(layer("tests/kernel-host"), Layer::Host);
+        assert_eq!(layer("tests/host-machine"), Layer::Host);
         assert_eq!(layer("xtask"), Layer::Host);
     }
 

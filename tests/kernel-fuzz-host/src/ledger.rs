@@ -2,12 +2,12 @@
 
 use abi::registers::INFO;
 use abi::{ErrorCode, Method, Syscall};
+use host_machine::arch::Host;
 use kernel::Kernel;
 use kernel::arch::UserContext;
 use kernel::object::{Above, Thread, ThreadState};
 use kernel::token::Ptr;
 use kernel_fuzz_methods::{Count, Counts, index};
-use kernel_host::arch::Host;
 
 /// Counts of calls, by method and by system call.
 #[derive(Clone, Debug, Default)]

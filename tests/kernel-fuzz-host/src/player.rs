@@ -4,13 +4,13 @@ use std::cell::RefCell;
 
 use abi::registers::{CAP, DESTINATION, INFO, MR, REPLY};
 use abi::{ErrorCode, Method, Syscall, WORD_BITS};
+use host_machine::arch::Host;
+use host_machine::machine::Operands;
+use host_machine::{Machine, Message, Task, answer, census};
 use kernel::arch::{Irq, UserContext};
 use kernel::cap::{Cap, RawCap};
 use kernel::object::{Fault, ThreadSlot};
 use kernel::time::Ticks;
-use kernel_host::arch::Host;
-use kernel_host::machine::Operands;
-use kernel_host::{Machine, Message, Task, answer, census};
 
 use crate::input::{Bytes, Call, Step};
 use crate::ledger::Ledger;

@@ -1,9 +1,9 @@
 //! A program that holds a capability of every kind, and other threads as its targets.
 
 use abi::{GuardData, Method, ObjectType, Rights, WORD_BITS, slots};
+use host_machine::machine::Snapshot;
+use host_machine::{Budget, CPtr, Machine, Spec, Task};
 use kernel::arch::Irq;
-use kernel_host::machine::Snapshot;
-use kernel_host::{Budget, CPtr, Machine, Spec, Task};
 
 /// log2 of the number of slots in the program's CSpace.
 pub const RADIX: usize = 6;

@@ -66,7 +66,7 @@ mod tests {
         assert!(accepts("userlib", "kernel/abi") && accepts("systems/x/y", "userlib"));
         assert!(!accepts("userlib", "kernel") && !accepts("systems/x", "kernel"));
         assert!(!accepts("userlib", "systems/x") && !accepts("xtask", "platforms/x"));
-        assert!(accepts("arch/armv8", "arch/arm") && accepts("tests/kernel-host", "kernel"));
+        assert!(accepts("arch/armv8", "arch/arm") && accepts("tests/host-machine", "kernel"));
     }
 
     #[test]

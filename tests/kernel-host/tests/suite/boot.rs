@@ -3,9 +3,9 @@
 use abi::config::{BOOT_THREAD_TIME_SLICE, ROOT_CNODE_BITS};
 use abi::registers::CAP;
 use abi::{Method, slots};
+use host_machine::{Machine, Message, Spec, State};
 use kernel::cap::Cap;
 use kernel::object::ThreadSlot;
-use kernel_host::{Machine, Message, Spec, State};
 
 #[test]
 fn the_root_task_runs_at_the_highest_priority() {

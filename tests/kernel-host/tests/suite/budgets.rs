@@ -1,7 +1,7 @@
 //! Budgets: when they are used up, and when they are replenished.
 
 use abi::Method;
-use kernel_host::{Budget, Machine, Spec, State, Task};
+use host_machine::{Budget, Machine, Spec, State, Task};
 
 use crate::common::waiter;
 

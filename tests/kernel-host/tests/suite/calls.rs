@@ -1,7 +1,7 @@
 //! Calls and replies: call chains, and donation of scheduling contexts.
 
 use abi::{Method, Rights};
-use kernel_host::{Budget, CPtr, Machine, Message, Spec, State, Task};
+use host_machine::{Budget, CPtr, Machine, Message, Spec, State, Task};
 
 use crate::common::{caller, make_passive, passive_server, server, word};
 

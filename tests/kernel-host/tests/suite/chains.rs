@@ -3,7 +3,7 @@
 //! not.
 
 use abi::Method;
-use kernel_host::{Budget, CPtr, Machine, Spec, State, Task};
+use host_machine::{Budget, CPtr, Machine, Spec, State, Task};
 use proptest::prelude::*;
 
 use crate::common::{passive_server, word};

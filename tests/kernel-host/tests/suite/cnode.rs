@@ -1,9 +1,9 @@
 //! Methods of CNodes: copy, mint, move, mutate, rotate.
 
 use abi::{GuardData, LookupFailure, Method, Rights, WORD_BITS, slots};
+use host_machine::{CPtr, Machine};
 use kernel::cap::Cap;
 use kernel::invoke::Error;
-use kernel_host::{CPtr, Machine};
 
 const ROOT: CPtr = slots::INIT_THREAD_CNODE;
 
@@ -234,7 +234,7 @@ fn rotate(
     target: CPtr,
     pivot: CPtr,
     source: CPtr,
-) -> kernel_host::machine::Answer {
+) -> host_machine::machine::Answer {
     let words = [0, pivot, WORD_BITS, 0, source, WORD_BITS];
     machine.in_root(Method::CNodeRotate, target, &words)
 }

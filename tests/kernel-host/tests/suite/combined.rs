@@ -1,7 +1,7 @@
 //! System calls that send and receive: `ReplyRecv`, `NBSendRecv`, `NBSendWait`.
 
 use abi::{Method, Syscall, slots};
-use kernel_host::{CPtr, Machine, Message, Operands, Spec, State, Task};
+use host_machine::{CPtr, Machine, Message, Operands, Spec, State, Task};
 
 use crate::common::{passive_server, sender, server, waiter, word};
 

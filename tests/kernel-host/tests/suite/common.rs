@@ -1,7 +1,7 @@
 //! Common setup of many tests.
 
 use abi::Method;
-use kernel_host::{CPtr, Machine, Message, Spec, State, Task};
+use host_machine::{CPtr, Machine, Message, Spec, State, Task};
 
 /// Above any task of a test, below the root task.
 const SETUP: u8 = 250;

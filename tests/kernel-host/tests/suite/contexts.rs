@@ -1,8 +1,8 @@
 //! Scheduling contexts: configuration, binding, consumed time.
 
 use abi::{Method, ObjectType, sched_context_flags::SPORADIC};
+use host_machine::{Answer, Budget, CPtr, Machine, Spec, State};
 use kernel::invoke::Error;
-use kernel_host::{Answer, Budget, CPtr, Machine, Spec, State};
 
 use crate::common::{make_passive, server};
 

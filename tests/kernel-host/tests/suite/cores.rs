@@ -1,10 +1,10 @@
 //! Several cores: where threads run, and remote access.
 
 use abi::{GuardData, Method, ObjectType, Rights, WORD_BITS, slots};
+use host_machine::{Budget, CPtr, Machine, Spec, State, Task};
 use kernel::arch::Arch;
 use kernel::invariants::{Reach, check_thread};
 use kernel::time::Ticks;
-use kernel_host::{Budget, CPtr, Machine, Spec, State, Task};
 
 use crate::common::{make_passive, word};
 

@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use abi::{Method, ObjectType};
+use host_machine::{Budget, CPtr, Machine, Spec, State, Task};
 use kernel::arch::UserContext;
 use kernel::object::Fault;
-use kernel_host::{Budget, CPtr, Machine, Spec, State, Task};
 
 fn thread(machine: &mut Machine, name: &'static str, priority: u8) -> Task {
     machine.spawn_on(1, Spec::new(name, priority).active())

@@ -1,8 +1,8 @@
 //! Criticality: bands above and below the criticality level.
 
 use abi::{Method, Rights, slots};
+use host_machine::{Budget, Machine, Message, Spec, State, Task};
 use kernel::invoke::Error;
-use kernel_host::{Budget, Machine, Message, Spec, State, Task};
 
 use crate::common::{make_passive, passive_server, waiter, word};
 

@@ -6,8 +6,8 @@
 
 use abi::LookupFailure::{self, DepthMismatch, GuardMismatch, InvalidRoot, MissingCapability};
 use abi::{GuardData, Method, Rights, WORD_BITS, slots};
+use host_machine::{CPtr, Machine, Message, Spec, State};
 use kernel::invoke::Error;
-use kernel_host::{CPtr, Machine, Message, Spec, State};
 
 const ROOT: CPtr = slots::INIT_THREAD_CNODE;
 

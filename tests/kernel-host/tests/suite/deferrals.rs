@@ -1,8 +1,8 @@
 //! Events while a sender is deferred for an endpoint's threshold.
 
 use abi::{ErrorCode, Method, Rights, slots};
+use host_machine::{Budget, Spec, State};
 use kernel::arch::Irq;
-use kernel_host::{Budget, Spec, State};
 
 use crate::common::word;
 use crate::thresholds::{BUDGET, Scene, set_threshold};

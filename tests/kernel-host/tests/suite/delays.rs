@@ -6,8 +6,8 @@
 //! delay`).
 
 use abi::config::DOMAINS;
+use host_machine::{Budget, Spec, Task};
 use kernel::time::Ticks;
-use kernel_host::{Budget, Spec, Task};
 use proptest::prelude::*;
 
 use crate::random::{Act, History, Step, TestSystem, step};

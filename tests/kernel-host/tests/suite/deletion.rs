@@ -2,12 +2,12 @@
 
 use abi::sizes::ASID_POOL_BITS;
 use abi::{Method, ObjectType, Rights, WORD_BITS, slots};
+use host_machine::arch::{Host, HostCap};
+use host_machine::{CPtr, Machine, Message, Spec, State, Task};
 use kernel::arch::Irq;
 use kernel::cap::{Cap, UntypedCap};
 use kernel::invoke::Error;
 use kernel::object::ThreadSlot;
-use kernel_host::arch::{Host, HostCap};
-use kernel_host::{CPtr, Machine, Message, Spec, State, Task};
 
 use crate::common::{sender, server, waiter, word};
 

@@ -2,8 +2,8 @@
 
 use abi::config::{DOMAIN_SCHEDULE_LENGTH, DOMAINS};
 use abi::{Method, slots};
+use host_machine::{Answer, CPtr, Machine, Spec};
 use kernel::invoke::Error;
-use kernel_host::{Answer, CPtr, Machine, Spec};
 
 fn domain(machine: &mut Machine, method: Method, words: &[usize], caps: &[CPtr]) -> Answer {
     machine.invoke(slots::DOMAIN, method, words, caps)
@@ -74,7 +74,7 @@ fn the_schedule_is_checked() {
 #[cfg(feature = "domains")]
 mod several {
     use super::*;
-    use kernel_host::{State, Task};
+    use host_machine::{State, Task};
 
     /// A task per domain, and domains with slots of 1000, 2000 and 3000 microseconds, in order.
     fn shared() -> (Machine, [Task; 3]) {
@@ -112,7 +112,7 @@ mod several {
         let (mut machine, tasks) = shared();
         // The task suspends itself, because the root task belongs to domain 0.
         machine.advance(1000);
-        let message = kernel_host::Message::new(Method::TcbSuspend.number(), &[]);
+        let message = host_machine::Message::new(Method::TcbSuspend.number(), &[]);
         machine.call(tasks[1], tasks[1].tcb, &message);
         assert_eq!(machine.running(), "none");
         machine.advance(1999);
@@ -153,7 +153,7 @@ mod several {
     #[test]
     fn setting_the_start_takes_effect_at_once() {
         let (mut machine, tasks) = shared();
-        let message = kernel_host::Message::new(Method::DomainScheduleSetStart.number(), &[2]);
+        let message = host_machine::Message::new(Method::DomainScheduleSetStart.number(), &[2]);
         machine.call(tasks[0], slots::DOMAIN, &message);
         assert_eq!(machine.running(), "two");
         machine.advance(3000);
@@ -164,7 +164,7 @@ mod several {
     #[test]
     fn moving_a_thread_moves_it_at_once() {
         let (mut machine, tasks) = shared();
-        let set = kernel_host::Message::new(Method::DomainSetSet.number(), &[1])
+        let set = host_machine::Message::new(Method::DomainSetSet.number(), &[1])
             .with_caps(&[tasks[0].tcb]);
         machine.call(tasks[0], slots::DOMAIN, &set);
         assert_eq!(machine.running(), "none");

@@ -4,9 +4,9 @@ use crate::random::{History, TestSystem, step};
 use abi::registers::COUNT;
 use abi::slots::INIT_THREAD_CNODE as ROOT;
 use abi::{Method, ObjectType, Rights, endpoint_flags};
+use host_machine::{Budget, CPtr, Machine, Message, Spec, State, Task};
 use kernel::cap::Cap;
 use kernel::collections::Linked;
-use kernel_host::{Budget, CPtr, Machine, Message, Spec, State, Task};
 use proptest::prelude::*;
 
 /// All observable state of a simulated system.

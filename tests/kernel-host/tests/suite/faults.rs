@@ -3,10 +3,10 @@
 use abi::fault::FaultLabel;
 use abi::registers::{FLAGS, PC, SP, SYSCALL_BYTES, UNKNOWN_SYSCALL};
 use abi::{Method, Rights, slots};
+use host_machine::{CPtr, Machine, Message, Received, Spec, State, Task};
 use kernel::arch::UserContext;
 use kernel::invoke::Error;
 use kernel::object::Fault;
-use kernel_host::{CPtr, Machine, Message, Received, Spec, State, Task};
 
 use crate::common::{passive_server, sender, server, word};
 

@@ -2,7 +2,7 @@
 
 use abi::Method;
 use abi::fault::{FaultLabel, timeout_flags};
-use kernel_host::{Budget, CPtr, Machine, Message, Spec, State, Task};
+use host_machine::{Budget, CPtr, Machine, Message, Spec, State, Task};
 
 use crate::common::{passive_server, server, word};
 use crate::thresholds::set_threshold;

@@ -2,10 +2,10 @@
 
 use abi::registers::{CAP, INFO, MR};
 use abi::{MAX_MESSAGE_LENGTH, Method, Rights, Syscall};
+use host_machine::machine::answer;
+use host_machine::{Budget, CPtr, Machine, Message, Operands, Received, Spec, State, Task};
 use kernel::arch::UserContext;
 use kernel::invoke::Error;
-use kernel_host::machine::answer;
-use kernel_host::{Budget, CPtr, Machine, Message, Operands, Received, Spec, State, Task};
 
 use crate::common::{caller, make_passive, passive_server, sender, server, waiter, word};
 

@@ -1,11 +1,11 @@
 //! Interrupt lines as notifications.
 
 use abi::{Method, Rights, WORD_BITS, slots};
+use host_machine::arch::TIMER_LINE;
+use host_machine::{CPtr, Machine, Spec, State};
 use kernel::arch::Irq;
 use kernel::cap::Cap;
 use kernel::invoke::Error;
-use kernel_host::arch::TIMER_LINE;
-use kernel_host::{CPtr, Machine, Spec, State};
 
 use crate::common::waiter;
 
@@ -201,7 +201,7 @@ fn a_handler_is_the_parent_of_its_copies() {
 fn an_interrupt_charges_the_interrupted_thread() {
     let mut scene = Scene::new();
     let machine = &mut scene.machine;
-    let budget = kernel_host::Budget::new(100, 1000);
+    let budget = host_machine::Budget::new(100, 1000);
     let task = machine.spawn(Spec::new("task", 10).budget(budget));
     machine.rest();
     machine.advance(90);

@@ -1,9 +1,9 @@
 //! The layout constants for assembly fast paths agree with the kernel's types.
 
+use host_machine::arch::Host;
 use kernel::fastpath::Layout;
 use kernel::object::{Above, Fault, PendingFault, Reply, SchedContext, Thread, ThreadState};
 use kernel::token::Ptr;
-use kernel_host::arch::Host;
 
 type Of = Layout<Host>;
 

@@ -4,8 +4,8 @@ use abi::endpoint_flags::{LIMIT, TELL_BUDGET};
 use abi::fault::FaultLabel;
 use abi::registers::MR;
 use abi::{ErrorCode, Method};
+use host_machine::{Budget, CPtr, Machine, Spec, State, Task};
 use kernel::object::Fault;
-use kernel_host::{Budget, CPtr, Machine, Spec, State, Task};
 
 use crate::common::{passive_server, server, word};
 use crate::thresholds::set_threshold;

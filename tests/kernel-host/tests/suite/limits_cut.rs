@@ -2,7 +2,7 @@
 //! contexts their callers have got or lost in the meantime.
 
 use abi::{ErrorCode, Method};
-use kernel_host::{Spec, State};
+use host_machine::{Spec, State};
 
 use crate::limits::Scene;
 use crate::limits_kept::chain;

@@ -3,8 +3,8 @@
 
 use abi::endpoint_flags::LIMIT;
 use abi::{ErrorCode, Method};
+use host_machine::{Budget, Spec, State, Task};
 use kernel::object::Fault;
-use kernel_host::{Budget, Spec, State, Task};
 
 use crate::common::word;
 use crate::limits::Scene;

@@ -3,7 +3,7 @@
 //! the context back.
 
 use abi::endpoint_flags::LIMIT;
-use kernel_host::{Budget, CPtr, Machine, Spec, State, Task};
+use host_machine::{Budget, CPtr, Machine, Spec, State, Task};
 use proptest::prelude::*;
 
 use crate::common::{passive_server, word};

@@ -4,7 +4,7 @@
 
 use abi::endpoint_flags::LIMIT;
 use abi::{ErrorCode, Method};
-use kernel_host::{Budget, CPtr, Machine, Spec, State, Task};
+use host_machine::{Budget, CPtr, Machine, Spec, State, Task};
 
 use crate::common::{passive_server, server, word};
 use crate::limits::Scene;

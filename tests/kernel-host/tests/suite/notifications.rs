@@ -1,8 +1,8 @@
 //! Notifications: signals, waiting, bound threads, lending.
 
 use abi::{Method, Rights};
+use host_machine::{Budget, CPtr, Machine, Message, Spec, State, Task};
 use kernel::invoke::Error;
-use kernel_host::{Budget, CPtr, Machine, Message, Spec, State, Task};
 
 use crate::common::{caller, make_passive, sender, server, waiter, word};
 
@@ -77,7 +77,7 @@ fn signalling_and_waiting_need_rights() {
     machine.signal(task, mute);
     machine.call(task, mute, &Message::default());
     assert_eq!(
-        kernel_host::answer(machine.received(task)),
+        host_machine::answer(machine.received(task)),
         Err(Error::InvalidCapability(0))
     );
     machine.nb_wait(task, mute);

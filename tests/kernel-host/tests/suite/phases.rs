@@ -2,9 +2,9 @@
 //! donate a server's context, so from then on the server must not be preempted before it waits again.
 
 use abi::{Method, ObjectType, WORD_BITS, slots};
+use host_machine::{CPtr, Machine, Message, Operands, Spec, State, Task};
 use kernel::arch::Irq;
 use kernel::cap::Cap;
-use kernel_host::{CPtr, Machine, Message, Operands, Spec, State, Task};
 
 use crate::common::{caller, passive_server, word};
 

@@ -2,10 +2,10 @@
 //! meanwhile.
 
 use abi::{Method, ObjectType, Rights, WORD_BITS, slots};
+use host_machine::{CPtr, Machine, Message, Spec, State, Task};
 use kernel::arch::Irq;
 use kernel::cap::Cap;
 use kernel::invoke::Error;
-use kernel_host::{CPtr, Machine, Message, Spec, State, Task};
 
 use crate::common::{sender, server, waiter, word};
 
@@ -351,7 +351,7 @@ fn no_thread_can_block_at_an_endpoint_that_is_being_deleted() {
             // If it could wait at all, its send is cancelled as well, and its retry reports the
             // deleted endpoint.
             assert_eq!(
-                kernel_host::answer(machine.received(late)),
+                host_machine::answer(machine.received(late)),
                 Err(Error::InvalidCapability(0))
             );
             for sender in senders {

@@ -7,7 +7,7 @@
 
 use abi::Method;
 use abi::endpoint_flags::LIMIT;
-use kernel_host::{Budget, CPtr, Machine, Spec, State, Task};
+use host_machine::{Budget, CPtr, Machine, Spec, State, Task};
 use proptest::prelude::*;
 
 use crate::common::{passive_server, server, word};

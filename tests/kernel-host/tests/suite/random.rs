@@ -6,10 +6,10 @@
 
 use abi::config::DOMAINS;
 use abi::{Method, ObjectType, Rights, Syscall, endpoint_flags, slots};
+use host_machine::{Budget, CPtr, Machine, Message, Spec, State, Task};
 use kernel::arch::Irq;
 use kernel::object::Fault;
 use kernel::time::Ticks;
-use kernel_host::{Budget, CPtr, Machine, Message, Spec, State, Task};
 use proptest::prelude::*;
 
 /// Selects one of the objects of a kind.
@@ -292,7 +292,7 @@ impl TestSystem {
     fn act(&mut self, task: Task, act: &Act) {
         let machine = &mut self.machine;
         let message = Message::new(3, &[1, 2, 3, 4, 5, 6]);
-        let operands = |cap, reply, destination| kernel_host::machine::Operands {
+        let operands = |cap, reply, destination| host_machine::machine::Operands {
             cap,
             reply,
             destination,

@@ -2,8 +2,8 @@
 //! the invariants of all cores after every kernel entry, so an entry that was wrongly taken for
 //! core-local is found.
 
+use host_machine::Machine;
 use kernel::time::Ticks;
-use kernel_host::Machine;
 use proptest::prelude::*;
 
 use crate::random::{Act, Order, Step, TestSystem, step};
@@ -66,7 +66,7 @@ fn call() -> Step {
 }
 
 fn configure(context: u8, budget: u64, period: u64) -> Step {
-    let budget = kernel_host::Budget {
+    let budget = host_machine::Budget {
         budget,
         period,
         extra_refills: 0,

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use abi::Method;
+use host_machine::{Budget, CPtr, Machine, Spec, Task};
 use kernel::collections::Linked;
 use kernel::object::Membership;
 use kernel::time::Ticks;
-use kernel_host::{Budget, CPtr, Machine, Spec, Task};
 use proptest::prelude::*;
 
 use crate::common::{passive_server, waiter, word};

@@ -1,9 +1,9 @@
 //! Scheduling: priorities, queues, round robin, Yield.
 
 use abi::{Method, slots};
+use host_machine::{Budget, Machine, Message, Spec, State, Task};
 use kernel::invoke::Error;
 use kernel::object::Fault;
-use kernel_host::{Budget, Machine, Message, Spec, State, Task};
 
 use crate::common::{make_passive, sender, server, waiter, word};
 

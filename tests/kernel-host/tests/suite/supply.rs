@@ -7,9 +7,9 @@
 //! supply more than `n` budgets.
 
 use abi::{Method, endpoint_flags};
+use host_machine::machine::Slice;
+use host_machine::{Budget, CPtr, Machine, Message, Spec, State, Task};
 use kernel::time::Ticks;
-use kernel_host::machine::Slice;
-use kernel_host::{Budget, CPtr, Machine, Message, Spec, State, Task};
 use proptest::prelude::*;
 
 use crate::common::{passive_server, word};

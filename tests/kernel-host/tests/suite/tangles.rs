@@ -2,8 +2,8 @@
 //! at any preemption point.
 
 use abi::{Method, ObjectType, Rights, WORD_BITS, slots};
+use host_machine::{CPtr, Machine, Message, Spec, Task};
 use kernel::arch::Irq;
-use kernel_host::{CPtr, Machine, Message, Spec, Task};
 use proptest::prelude::*;
 
 const ROOT: CPtr = slots::INIT_THREAD_CNODE;

@@ -2,11 +2,11 @@
 
 use abi::registers::{COUNT, FRAME_COUNT, PC, TLS_BASE};
 use abi::{GuardData, Method, ObjectType, Rights, Syscall, WORD_BITS, slots};
+use host_machine::{Answer, CPtr, Machine, Message, Spec, State, Task};
 use kernel::arch::UserContext;
 use kernel::cap::Cap;
 use kernel::invoke::Error;
 use kernel::object::ThreadSlot;
-use kernel_host::{Answer, CPtr, Machine, Message, Spec, State, Task};
 
 use crate::common::{server, word};
 
@@ -345,7 +345,7 @@ fn scheduling_parameters_are_set_together() {
     let root = slots::INIT_THREAD_TCB;
     let empty = machine.slot();
     let other = machine.spawn(Spec::new("other", 5).active());
-    let free = machine.new_context(kernel_host::Budget::slice(100));
+    let free = machine.new_context(host_machine::Budget::slice(100));
     let endpoint = machine.endpoint();
     let set = |machine: &mut Machine, words: [usize; 2], caps: [CPtr; 3]| {
         machine.tcb(task, Method::TcbSetSchedParams, &words, &caps)
@@ -482,7 +482,7 @@ fn unknown_methods_are_illegal() {
         ] {
             let message = Message::new(label, &[0; 8]);
             machine.call(task, object, &message);
-            let answer = kernel_host::answer(machine.received(task));
+            let answer = host_machine::answer(machine.received(task));
             assert_eq!(answer, illegal(), "label {label} of {object}");
         }
     }

@@ -3,10 +3,10 @@
 use abi::endpoint_flags::{DONATION_REQUIRED, TELL_BUDGET};
 use abi::registers::MR;
 use abi::{ErrorCode, Method, Rights, WORD_BITS, slots};
+use host_machine::{Answer, Budget, CPtr, Machine, Message, Spec, State, Task};
 use kernel::arch::UserContext;
 use kernel::invoke::Error;
 use kernel::object::Fault;
-use kernel_host::{Answer, Budget, CPtr, Machine, Message, Spec, State, Task};
 
 use crate::common::{caller, passive_server, server, word};
 

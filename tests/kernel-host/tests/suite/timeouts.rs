@@ -3,8 +3,8 @@
 use abi::fault::FaultLabel;
 use abi::registers::PC;
 use abi::{Method, Rights};
+use host_machine::{Budget, CPtr, Machine, Message, Received, Spec, State, Task};
 use kernel::arch::UserContext;
-use kernel_host::{Budget, CPtr, Machine, Message, Received, Spec, State, Task};
 
 use crate::common::{passive_server, server, word};
 

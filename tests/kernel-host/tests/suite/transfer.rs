@@ -1,8 +1,8 @@
 //! Capabilities in messages.
 
 use abi::{Method, ObjectType, Rights, WORD_BITS, slots};
+use host_machine::{CPtr, Machine, Message, Spec, State, Task};
 use kernel::cap::Cap;
-use kernel_host::{CPtr, Machine, Message, Spec, State, Task};
 
 use crate::common::{caller, sender, server};
 

@@ -2,11 +2,11 @@
 
 use abi::sizes::{MAX_UNTYPED_BITS, SLOT_BITS};
 use abi::{GuardData, LookupFailure, Method, ObjectType, Rights, WORD_BITS, slots};
+use host_machine::machine::Answer;
+use host_machine::{CPtr, Machine, Message, Spec, State};
 use kernel::arch::Irq;
 use kernel::cap::Cap;
 use kernel::invoke::Error;
-use kernel_host::machine::Answer;
-use kernel_host::{CPtr, Machine, Message, Spec, State};
 
 const ROOT: CPtr = slots::INIT_THREAD_CNODE;
 
@@ -344,7 +344,7 @@ fn clearing_stops_when_the_budget_is_used_up() {
         .retype(memory, ObjectType::Untyped, 14, slot, 1)
         .unwrap();
     machine.delete(slot);
-    let budget = kernel_host::Budget::new(100, 1000);
+    let budget = host_machine::Budget::new(100, 1000);
     let worker = machine.spawn(Spec::new("worker", 10).budget(budget));
     machine.rest();
     let start = machine.now();

@@ -3,8 +3,8 @@
 
 use abi::fault::FaultLabel;
 use abi::{Method, ObjectType, Rights, WORD_BITS, slots};
+use host_machine::{Budget, Machine, Message, Spec, State};
 use kernel::arch::Irq;
-use kernel_host::{Budget, Machine, Message, Spec, State};
 
 use crate::common::{passive_server, sender, server, word};
 
@@ -111,7 +111,7 @@ fn a_server_and_its_clients_are_on_two_cores() {
 #[test]
 fn a_core_waits_while_another_uses_its_kernel() {
     use abi::Syscall;
-    use kernel_host::Operands;
+    use host_machine::Operands;
 
     let mut machine = Machine::with_cores(2);
     let there = machine.spawn_on(1, Spec::new("there", 10).active());

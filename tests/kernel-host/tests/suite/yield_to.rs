@@ -1,8 +1,8 @@
 //! `SchedContext_YieldTo`.
 
 use abi::{Method, slots};
+use host_machine::{Answer, Budget, CPtr, Machine, Message, Spec, State, Task, answer};
 use kernel::invoke::Error;
-use kernel_host::{Answer, Budget, CPtr, Machine, Message, Spec, State, Task, answer};
 
 use crate::common::make_passive;
 

@@ -4,8 +4,8 @@
 use abi::fault::{FaultLabel, timeout_flags};
 use abi::registers::MR;
 use abi::{Method, slots, yield_target};
+use host_machine::{Answer, Budget, CPtr, Machine, Message, Spec, State, Task, answer};
 use kernel::invoke::Error;
-use kernel_host::{Answer, Budget, CPtr, Machine, Message, Spec, State, Task, answer};
 
 use crate::common::{passive_server, server, waiter, word};
 

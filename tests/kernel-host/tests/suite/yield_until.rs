@@ -3,9 +3,9 @@
 use abi::Syscall;
 use abi::endpoint_flags::LIMIT;
 use abi::fault::FaultLabel;
+use host_machine::machine::Operands;
+use host_machine::{Answer, Budget, Machine, Message, Spec, State, Task, answer};
 use kernel::invoke::Error;
-use kernel_host::machine::Operands;
-use kernel_host::{Answer, Budget, Machine, Message, Spec, State, Task, answer};
 
 use crate::common::{passive_server, server, word};
 use crate::thresholds::{LONGEST, set_threshold};

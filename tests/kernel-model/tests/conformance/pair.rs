@@ -3,15 +3,15 @@
 //! The machine logs every kernel entry, and the model makes the same entries. After each step of a
 //! history, all state visible to user level must be equal.
 
+use host_machine::machine::{Cause, Entry};
+use host_machine::{CPtr, Machine, State as Doing, Task};
 use kernel::object::Thread;
 use kernel::token::Ptr;
-use kernel_host::machine::{Cause, Entry};
-use kernel_host::{CPtr, Machine, State as Doing, Task};
 use kernel_model::caps::{Cap, Place};
 use kernel_model::entry::{Call, Event};
 use kernel_model::state::{Id, Model, State};
 
-type Host = kernel_host::arch::Host;
+type Host = host_machine::arch::Host;
 
 pub struct Pair {
     pub machine: Machine,

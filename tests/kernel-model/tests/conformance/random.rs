@@ -2,12 +2,12 @@
 
 use abi::registers::MR;
 use abi::{Method, ObjectType, Rights, Syscall, slots};
+use host_machine::arch::Host;
+use host_machine::{Budget, CPtr, Machine, Message, Operands, Spec, State, Task};
 use kernel::Kernel;
 use kernel::arch::{Irq, UserContext};
 use kernel::object::Fault;
 use kernel::time::Ticks;
-use kernel_host::arch::Host;
-use kernel_host::{Budget, CPtr, Machine, Message, Operands, Spec, State, Task};
 use proptest::prelude::*;
 use proptest::test_runner::{TestError, TestRunner};
 

@@ -1,8 +1,8 @@
 //! Small systems, and the steps that are tried in them.
 
 use abi::{Method, ObjectType, Syscall, endpoint_flags};
+use host_machine::{Budget, CPtr, Message, Operands, Spec, State, Task};
 use kernel::object::Fault;
-use kernel_host::{Budget, CPtr, Message, Operands, Spec, State, Task};
 
 use crate::pair::Pair;
 

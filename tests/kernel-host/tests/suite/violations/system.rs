@@ -1,14 +1,14 @@
 //! A kernel with a thread in every state, as the starting point for violations.
 
 use abi::sizes::{REFILL_BYTES, SCHED_CONTEXT_HEADER_BYTES};
+use host_machine::arch::Host;
+use host_machine::{Budget, CPtr, Machine, Message, Spec, Task};
 use kernel::Kernel;
 use kernel::budget::Refill;
 use kernel::cap::{Cap, Slot};
 use kernel::invariants::{Check, Reach, check_thread};
 use kernel::object::{Endpoint, Notification, Reply, SchedContext, ThreadSlot};
 use kernel::token::Ptr;
-use kernel_host::arch::Host;
-use kernel_host::{Budget, CPtr, Machine, Message, Spec, Task};
 
 use crate::common::{passive_server, sender, server, waiter, word};
 

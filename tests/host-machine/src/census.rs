@@ -4,10 +4,11 @@
 //! every capability lies in an existing container, capabilities to one object are neighbours in the
 //! derivation tree, and descendants of untyped memory follow it there.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use abi::sizes::SLOT_BITS;
-use foldhash::{HashMap, HashSet};
+use foldhash::fast::RandomState;
 use kernel::Kernel;
 use kernel::cap::{Cap, RawCap, Slot, Zombie, ZombieKind};
 use kernel::invariants::{Reach, Violation, check_cap, check_core, check_slot};
@@ -22,9 +23,9 @@ type Place = Ptr<Slot<Host>>;
 #[derive(Default)]
 struct Census {
     /// Address ranges in which slots may lie, by start address.
-    containers: HashMap<usize, Range<usize>>,
+    containers: HashMap<usize, Range<usize>, RandomState>,
     /// Every slot that is not empty.
-    slots: HashSet<usize>,
+    slots: HashSet<usize, RandomState>,
     waiting: Vec<Place>,
 }
 

@@ -43,6 +43,7 @@ impl<'a> BareMetal<'a> {
             smp: recipe.cores.are_several(),
             tracing: recipe.tracing.is_some(),
             retpolines: recipe.hardening.is_against(Attack::Spectre),
+            retpolines_in_libraries: !recipe.hardening.has_common_libraries(),
             ..Self::new(workspace, tools, platform)
         }
     }

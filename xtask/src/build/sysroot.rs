@@ -37,8 +37,13 @@ panic = "abort"
 "#;
 const SOURCE: &str = "#![no_std]\n";
 /// Flags of the libraries, whatever they are linked into. Code models are the targets', which optimisation at link
-/// time wants to be the same everywhere.
-const FLAGS: [&str; 2] = ["-Crelocation-model=static", "-Cembed-bitcode=yes"];
+/// time wants to be the same everywhere. Each crate compiles the functions that it uses as if they were its own, which
+/// takes a sixth of the libraries' time, and kernels are smaller and a little faster.
+const FLAGS: [&str; 3] = [
+    "-Crelocation-model=static",
+    "-Cembed-bitcode=yes",
+    "-Zcross-crate-inline-threshold=always",
+];
 
 /// Which libraries a sysroot has.
 #[derive(Clone, Copy, Debug, Hash)]

@@ -151,6 +151,10 @@ pub(crate) struct Hardening {
         value_delimiter = ','
     )]
     attacks: Vec<Attack>,
+    /// Whether the kernel is linked with the libraries of other kernels, without retpolines. Its own take the compiler
+    /// a minute, which a test of entries and exits does not need.
+    #[arg(skip)]
+    has_common_libraries: bool,
 }
 
 impl Hardening {
@@ -158,7 +162,21 @@ impl Hardening {
     pub(crate) fn all() -> Self {
         Self {
             attacks: vec![Attack::All],
+            has_common_libraries: false,
         }
+    }
+
+    /// The same for a kernel that may be linked with the libraries of other kernels.
+    pub(crate) fn with_common_libraries(self, has_common_libraries: bool) -> Self {
+        Self {
+            has_common_libraries,
+            ..self
+        }
+    }
+
+    /// Whether the kernel is linked with the libraries of other kernels.
+    pub(crate) fn has_common_libraries(&self) -> bool {
+        self.has_common_libraries
     }
 
     /// Whether the kernel is hardened against this attack.

@@ -158,7 +158,8 @@ pub(super) fn runs<'a>(
         });
     }
     // A short run builds two kernels less: the kernel with the log is also the one with breakpoints and without a
-    // timer for users, and the examples and the fuzzer run on the suite's kernel.
+    // timer for users, and the examples and the fuzzer run on the suite's kernel. The log's own libraries are compiled
+    // for one platform only.
     let is_thrifty = scope == Scope::Portable && all && two_cores && arguments.abi.is_empty();
     if (all && two_cores && !own || log) && platform.has(Cores::TWO) {
         let run = match is_thrifty {
@@ -170,7 +171,7 @@ pub(super) fn runs<'a>(
         };
         runs.push(Run {
             cores: Cores::TWO,
-            is_logged: true,
+            is_logged: !is_thrifty || platform.is_sample(),
             ..run
         });
     }
@@ -210,7 +211,7 @@ pub(super) fn runs<'a>(
     }
     if all && platform.qemu.hardened.is_some() && !arguments.hardening.is_wanted() {
         runs.push(Run {
-            hardening: Hardening::all(),
+            hardening: Hardening::all().with_common_libraries(scope != Scope::All),
             ..part(ENTRIES)?
         });
     }

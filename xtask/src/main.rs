@@ -9,7 +9,6 @@
 mod analyse;
 mod archive;
 mod assure;
-mod backtrace;
 mod bench;
 mod bochs;
 mod build;

@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-use crate::backtrace::Snapshot;
 use crate::build::Built;
 use crate::image::file::program_name;
-use crate::symbols::Symbols;
+use crate::symbols::{Place, Symbolizer};
+use crate::workspace::Workspace;
 
 /// The beginning of such a line, before the name of the program.
 const MARK: &str = "post-mortem ";
@@ -20,20 +20,28 @@ const LONGEST: usize = 4096;
 
 /// Adds lines to the output of a guest's console.
 #[derive(Debug)]
-pub(crate) struct PostMortems {
+pub(crate) struct PostMortems<'a> {
+    workspace: &'a Workspace,
+    symbolizer: Option<Symbolizer>,
     programs: Vec<PathBuf>,
     line: Vec<u8>,
     /// The last registers, until the stack follows.
-    registers: Option<Snapshot>,
+    registers: Option<String>,
     /// Whether their thread's own function has been shown.
     is_placed: bool,
 }
 
-impl PostMortems {
-    /// For the programs of a build.
-    pub(crate) fn of(built: &Built) -> Self {
+impl<'a> PostMortems<'a> {
+    /// For the programs of a build. Without a symbolizer, that is built for the first post-mortem.
+    pub(crate) fn of(
+        workspace: &'a Workspace,
+        built: &Built,
+        symbolizer: Option<Symbolizer>,
+    ) -> Self {
         let programs = std::iter::once(&built.root_task).chain(&built.components);
         Self {
+            workspace,
+            symbolizer,
             programs: programs.cloned().collect(),
             line: Vec::new(),
             registers: None,
@@ -63,8 +71,7 @@ impl PostMortems {
     /// What is to be added after a line.
     fn more(&mut self, line: &str) -> Vec<String> {
         if let Some((name, address)) = parse(line) {
-            let symbols = self.symbols(name);
-            let place = symbols.and_then(|symbols| place(&symbols, address));
+            let place = self.placed(name, address);
             self.is_placed = place.is_some();
             return place
                 .map(|place| format!("in {place}"))
@@ -72,24 +79,35 @@ impl PostMortems {
                 .collect();
         }
         if let Some((_, registers)) = named(line, REGISTERS) {
-            self.registers = Snapshot::of_registers(registers);
+            self.registers = Some(registers.to_string());
         } else if let Some((name, stack)) = named(line, STACK) {
-            let snapshot = self.registers.take();
+            let registers = self.registers.take();
             let is_placed = std::mem::take(&mut self.is_placed);
-            let snapshot = snapshot.and_then(|snapshot| snapshot.with_stack(stack));
-            let program = self.program(name).zip(self.symbols(name));
-            return snapshot
-                .zip(program)
-                .map_or(Vec::new(), |(snapshot, (path, symbols))| {
-                    let addresses = snapshot.addresses(path).unwrap_or_default();
-                    backtrace(&symbols, &addresses, is_placed)
-                });
+            let callers = registers.and_then(|registers| self.callers(name, &registers, stack));
+            return backtrace(&callers.unwrap_or_default(), is_placed);
         }
         Vec::new()
     }
 
-    fn symbols(&self, name: &str) -> Option<Symbols> {
-        Symbols::read(self.program(name)?).ok()
+    /// Functions, files and lines of an address in the program `name`, if it is there.
+    fn placed(&mut self, name: &str, address: u64) -> Option<String> {
+        let program = self.program(name)?.clone();
+        place(&self.symbolizer()?.frames(&program, address).ok()?)
+    }
+
+    /// The places of each function in a thread's chain of calls.
+    fn callers(&mut self, name: &str, registers: &str, stack: &str) -> Option<Vec<Vec<Place>>> {
+        let program = self.program(name)?.clone();
+        let symbolizer = self.symbolizer()?;
+        symbolizer.callers(&program, registers, stack).ok()
+    }
+
+    /// The program `symbols`, which is built for the first post-mortem.
+    fn symbolizer(&mut self) -> Option<&Symbolizer> {
+        if self.symbolizer.is_none() {
+            self.symbolizer = Symbolizer::build(self.workspace).ok();
+        }
+        self.symbolizer.as_ref()
     }
 
     fn program(&self, name: &str) -> Option<&PathBuf> {
@@ -104,13 +122,11 @@ fn named<'a>(line: &'a str, mark: &str) -> Option<(&'a str, &'a str)> {
 }
 
 /// The functions of a chain of calls; without the innermost one if it is known already.
-fn backtrace(symbols: &Symbols, addresses: &[u64], is_placed: bool) -> Vec<String> {
-    let places = addresses.iter().enumerate().skip(usize::from(is_placed));
-    let lines = places.map_while(|(depth, &address)| {
-        // That of the call is before the return address.
-        let place = place(symbols, address.saturating_sub((depth > 0).into()))?;
+fn backtrace(callers: &[Vec<Place>], is_placed: bool) -> Vec<String> {
+    let callers = callers.iter().enumerate().skip(usize::from(is_placed));
+    let lines = callers.map_while(|(depth, frames)| {
         let word = if depth == 0 { "in" } else { "called by" };
-        Some(format!("{word} {place}"))
+        Some(format!("{word} {}", place(frames)?))
     });
     lines.collect()
 }
@@ -124,9 +140,8 @@ fn parse(line: &str) -> Option<(&str, u64)> {
     Some((name, u64::from_str_radix(digits, 16).ok()?))
 }
 
-/// Functions, files and lines of an address, the innermost first; none if it is not in the program.
-fn place(symbols: &Symbols, address: u64) -> Option<String> {
-    let frames = symbols.frames(address);
+/// Functions, files and lines of an instruction, the innermost first; none if it is not in the program.
+fn place(frames: &[Place]) -> Option<String> {
     let frames = frames
         .iter()
         .map(|it| format!("{} ({})", it.function, it.location));
@@ -136,6 +151,9 @@ fn place(symbols: &Symbols, address: u64) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
     use crate::temporary;
 
@@ -157,43 +175,33 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_added_with_function_and_file() {
+    fn lines_are_added_with_functions_and_files() {
         let folder = temporary::Folder::new().unwrap();
-        let source = folder.path().join("crash.rs");
-        let code = "#[inline(never)] fn landmark() -> u64 { std::hint::black_box(7) } fn main() { landmark(); }";
-        std::fs::write(&source, code).unwrap();
-        let program = folder.path().join("crash-1");
-        let mut rustc =
-            std::process::Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
-        rustc.arg("-g").arg(&source).arg("-o").arg(&program);
-        assert!(rustc.status().unwrap().success());
-        // The program may be loaded at any address; its symbols have the linked addresses.
-        let bytes = std::fs::read(&program).unwrap();
-        let file = object::File::parse(&*bytes).unwrap();
-        let symbol = object::Object::symbols(&file)
-            .find(|symbol| {
-                object::ObjectSymbol::name(symbol).is_ok_and(|name| name.contains("landmark"))
-            })
-            .unwrap();
-        let address = object::ObjectSymbol::address(&symbol);
-        let name = program_name(&program).unwrap().to_string();
+        let workspace = Workspace::at(folder.path());
+        let script = folder.path().join("symbols");
+        let words = r#"#!/bin/sh
+case $1 in
+frames) echo '[[{"function":"f","location":"a.rs:1"},{"function":"g","location":"a.rs:2"}]]';;
+callers) echo '[[{"function":"f","location":"a.rs:1"}],[{"function":"h","location":"b.rs:3"}],[]]';;
+esac
+"#;
+        fs::write(&script, words).unwrap();
+        fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
         let mut reader = PostMortems {
-            programs: vec![program],
+            workspace: &workspace,
+            symbolizer: Some(Symbolizer::at(&script)),
+            programs: vec!["pump-1".into()],
             line: Vec::new(),
             registers: None,
             is_placed: false,
         };
-        let line = format!("post-mortem {name}: stack overflow, pc {address:#x}\nand on\n");
-        let (begin, end) = line.split_at(20);
+        let text = "post-mortem pump: stack overflow, pc 0x10\nregisters pump: rip 0x10\nstack pump: 0x0 0x1\non\n";
+        let (begin, end) = text.split_at(20);
         let mut shown = reader.add(begin.as_bytes());
         shown.extend(reader.add(end.as_bytes()));
         let shown = String::from_utf8(shown).unwrap();
-        let lines: Vec<_> = shown.lines().collect();
-        assert_eq!(lines.len(), 3, "{shown}");
-        assert!(
-            lines[1].starts_with("  in ") && lines[1].contains("crash.rs:1"),
-            "{shown}"
-        );
-        assert_eq!(lines[2], "and on");
+        let lines: Vec<_> = shown.lines().map(str::trim_end).collect();
+        assert_eq!(lines[1], "  in f (a.rs:1), in g (a.rs:2)", "{shown}");
+        assert_eq!(lines[4..], ["  called by h (b.rs:3)", "on"], "{shown}");
     }
 }

@@ -25,6 +25,8 @@ pub(crate) enum Program {
     Trace,
     /// The analyses of systems.
     Analyser,
+    /// From addresses of a program to its source.
+    Symbols,
 }
 
 impl Program {
@@ -34,15 +36,16 @@ impl Program {
             Self::Simulator => "simulator",
             Self::Trace => "trace",
             Self::Analyser => "analyser",
+            Self::Symbols => "symbols",
         }
     }
 
     /// The profile with which users run it: that of the tool, whose libraries it shares, or the one of programs that
     /// run long.
-    const fn profile(self) -> &'static str {
+    pub(crate) const fn profile(self) -> &'static str {
         match self {
             Self::Simulator | Self::Trace => "host",
-            Self::Analyser => OF_TOOL,
+            Self::Analyser | Self::Symbols => OF_TOOL,
         }
     }
 }

@@ -129,7 +129,7 @@ fn emulate(
     });
     let (mut child, _processor) = machine.start(&mut command)?;
     let timeout = arguments.timeout.map(Duration::from_secs);
-    let mut post_mortems = PostMortems::of(built);
+    let mut post_mortems = PostMortems::of(workspace, built, None);
     let ending = supervisor.watch(&mut child, timeout, |bytes| {
         let mut out = stdout().lock();
         // The guest continues without a reader of its output.

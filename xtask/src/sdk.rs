@@ -32,12 +32,13 @@ const MANIFEST: &str = "sdk.toml";
 /// The version of the SDK: that of the tool.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The crates that an SDK needs, with those on which they depend: the tool, the program that it builds for `analyse`, and
+/// The crates that an SDK needs, with those on which they depend: the tool, programs that it builds when needed, and
 /// what user programs name. The crates of the example systems come with them.
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 8] = [
     "xtask",
     "xtask-start",
     "analyser",
+    "symbols",
     "userlib",
     "initialiser",
     "schedulers",

@@ -1,150 +1,113 @@
-//! From the address of an instruction to its source function and line, including inlined functions.
+//! From addresses of a program to its source: the program `symbols` tells, which is built when the first is asked for.
 
 use std::collections::HashMap;
-use std::path::Path;
-use std::rc::Rc;
+use std::fmt::Write;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use addr2line::{Context, demangle_auto};
-use anyhow::Context as _;
-use gimli::{Dwarf, EndianRcSlice, RunTimeEndian, SectionId};
-use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
+use anyhow::{Context, bail};
+use serde::Deserialize;
 
 use crate::Result;
-
-type Slice = EndianRcSlice<RunTimeEndian>;
-
-/// Symbols and line numbers of an ELF file.
-pub(crate) struct Symbols {
-    lines: Context<Slice>,
-    /// Start address and name of each code symbol, in the order of addresses.
-    symbols: Vec<(u64, String)>,
-    known: std::cell::RefCell<HashMap<u64, Place>>,
-}
+use crate::programs::{self, Program};
+use crate::workspace::Workspace;
 
 /// The source of an instruction.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Place {
     pub(crate) function: String,
     /// File and line.
     pub(crate) location: String,
 }
 
-impl Symbols {
-    /// Reads the symbols of the file at `path`.
-    pub(crate) fn read(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path)?;
-        let file = object::File::parse(&*bytes)?;
-        let section = |id: SectionId| -> Result<Slice> {
-            let data = file
-                .section_by_name(id.name())
-                .map(|section| section.data().map(Rc::from));
-            let data = data.transpose()?.unwrap_or_else(|| Rc::from(Vec::new()));
-            Ok(Slice::new(data, RunTimeEndian::Little))
-        };
-        let lines =
-            Context::from_dwarf(Dwarf::load(section)?).context("the line numbers are damaged")?;
-        let mut symbols: Vec<_> = file
-            .symbols()
-            .filter(|symbol| {
-                matches!(
-                    symbol.kind(),
-                    SymbolKind::Text | SymbolKind::Label | SymbolKind::Unknown
-                )
-            })
-            .filter_map(|symbol| Some((symbol.address(), symbol.name().ok()?.to_string())))
-            .filter(|(_, name)| !name.is_empty() && !name.starts_with('$'))
-            .collect();
-        symbols.sort();
+/// The program that tells.
+#[derive(Clone, Debug)]
+pub(crate) struct Symbolizer {
+    file: PathBuf,
+}
+
+impl Symbolizer {
+    /// Builds it, unless it is there.
+    pub(crate) fn build(workspace: &Workspace) -> Result<Self> {
+        let program = Program::Symbols;
         Ok(Self {
-            lines,
-            symbols,
-            known: Default::default(),
+            file: programs::build(workspace, program, program.profile())?,
         })
     }
 
-    /// The source of the instruction at `address`.
-    pub(crate) fn at(&self, address: u64) -> Place {
-        if let Some(place) = self.known.borrow().get(&address) {
-            return place.clone();
+    /// The program in `file`.
+    #[cfg(test)]
+    pub(crate) fn at(file: &Path) -> Self {
+        Self { file: file.into() }
+    }
+
+    /// The functions of the instruction at `address`: the innermost first, then those into which it was inlined; none
+    /// if it is not in `program`.
+    pub(crate) fn frames(&self, program: &Path, address: u64) -> Result<Vec<Place>> {
+        let places = self.ask("frames", program, &format!("{address:#x}"))?;
+        Ok(places.into_iter().next().unwrap_or_default())
+    }
+
+    /// The frames of each function in a thread's chain of calls, the innermost first. `registers` and `stack` are as the
+    /// userlib prints them.
+    pub(crate) fn callers(
+        &self,
+        program: &Path,
+        registers: &str,
+        stack: &str,
+    ) -> Result<Vec<Vec<Place>>> {
+        self.ask("callers", program, &format!("{registers}\n{stack}\n"))
+    }
+
+    fn ask(&self, question: &str, program: &Path, input: &str) -> Result<Vec<Vec<Place>>> {
+        let started = Command::new(&self.file)
+            .arg(question)
+            .arg(program)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let mut child = started.with_context(|| format!("cannot start {}", self.file.display()))?;
+        // It reads everything before it writes, and if it does not read, it says why.
+        if let Some(mut pipe) = child.stdin.take() {
+            let _ = pipe.write_all(input.as_bytes());
         }
-        let place = self.inlined(address).unwrap_or_else(|| Place {
-            function: self.symbol(address),
-            location: format!("{address:#x}"),
-        });
-        self.known.borrow_mut().insert(address, place.clone());
-        place
-    }
-
-    /// The innermost function, by the line numbers.
-    fn inlined(&self, address: u64) -> Option<Place> {
-        self.frames(address).into_iter().next()
-    }
-
-    /// The functions of the instruction at `address`, by the line numbers: the innermost one first, then
-    /// those into which it was inlined.
-    pub(crate) fn frames(&self, address: u64) -> Vec<Place> {
-        let mut places = Vec::new();
-        let Ok(mut frames) = self.lines.find_frames(address).skip_all_loads() else {
-            return places;
-        };
-        while let Ok(Some(frame)) = frames.next() {
-            let name = frame.function.as_ref().and_then(|it| it.demangle().ok());
-            // Debug information with line tables only names just the inlined functions.
-            let name = name.unwrap_or_else(|| demangle_auto(self.symbol(address).into(), None));
-            let location = frame.location;
-            let file = location
-                .as_ref()
-                .and_then(|location| location.file)
-                .unwrap_or("?");
-            let file = file.rsplit('/').take(2).collect::<Vec<_>>();
-            let file = file.into_iter().rev().collect::<Vec<_>>().join("/");
-            let line = location.and_then(|location| location.line).unwrap_or(0);
-            places.push(Place {
-                function: short(&name),
-                location: format!("{file}:{line}"),
-            });
+        let output = child.wait_with_output()?;
+        if !output.status.success() {
+            let words = String::from_utf8_lossy(&output.stderr);
+            bail!("{}", words.trim_start_matches("error: ").trim_end());
         }
-        places
-    }
-
-    /// The last symbol at or below `address`.
-    fn symbol(&self, address: u64) -> String {
-        let behind = self.symbols.partition_point(|&(begin, _)| begin <= address);
-        behind
-            .checked_sub(1)
-            .map_or_else(|| format!("{address:#x}"), |at| self.symbols[at].1.clone())
+        Ok(serde_json::from_slice(&output.stdout)?)
     }
 }
 
-/// A name without its generic arguments and its hash.
-fn short(name: &str) -> String {
-    let (mut text, mut depth) = (String::new(), 0_usize);
-    for character in name.chars() {
-        match character {
-            '<' => depth += 1,
-            '>' => depth = depth.saturating_sub(1),
-            _ if depth == 0 => text.push(character),
-            _ => {}
-        }
-    }
-    let text = text.replace("::::", "::");
-    let text = text.trim_start_matches("::");
-    match text.rsplit_once("::h") {
-        Some((name, hash)) if hash.len() == 16 => name.to_string(),
-        _ => text.to_string(),
-    }
+/// The innermost functions of some instructions.
+pub(crate) struct Symbols {
+    places: HashMap<u64, Place>,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl Symbols {
+    /// Those of the addresses in `path`, which are in `program`.
+    pub(crate) fn of(workspace: &Workspace, program: &Path, path: &[u64]) -> Result<Self> {
+        let mut addresses = path.to_vec();
+        addresses.sort_unstable();
+        addresses.dedup();
+        let mut input = String::new();
+        for address in &addresses {
+            let _ = writeln!(input, "{address:#x}");
+        }
+        let places = Symbolizer::build(workspace)?.ask("at", program, &input)?;
+        Ok(Self {
+            places: addresses
+                .into_iter()
+                .zip(places.into_iter().flatten())
+                .collect(),
+        })
+    }
 
-    #[test]
-    fn names_become_short() {
-        assert_eq!(
-            short("kernel::Kernel<A>::enter::h0123456789abcdef"),
-            "kernel::Kernel::enter"
-        );
-        assert_eq!(short("<kernel::Kernel<A>>::enter"), "enter");
+    /// The source of the instruction at `address`, which is one of them.
+    pub(crate) fn at(&self, address: u64) -> &Place {
+        &self.places[&address]
     }
 }

@@ -29,6 +29,7 @@ use crate::cli::{Emulator, TestArguments};
 use crate::platform::Platform;
 use crate::qemu::Supervisor;
 use crate::setup::BuildTools;
+use crate::symbols::Symbolizer;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, bochs, project, setup, ui};
 use book::Base;
@@ -55,6 +56,11 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
         true => Some(Progress::open(workspace, arguments.fresh)?),
         false => None,
     };
+    // Cargo lets it be built only before the host tests are, or after.
+    let symbolizer = match platforms.is_empty() {
+        true => None,
+        false => Some(Symbolizer::build(workspace)?),
+    };
     let session = Session {
         workspace,
         arguments,
@@ -62,6 +68,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
         times: Times::new(),
         failures: Mutex::default(),
         progress: progress.as_ref(),
+        symbolizer,
     };
 
     let screen = Screen::default();
@@ -201,6 +208,8 @@ struct Session<'a> {
     failures: Mutex<Vec<String>>,
     /// The parts that have passed already, if everything is tested.
     progress: Option<&'a Progress>,
+    /// What completes post-mortems, if something runs on a target.
+    symbolizer: Option<Symbolizer>,
 }
 
 impl Session<'_> {
@@ -295,7 +304,7 @@ fn on_targets(
             let (label, place) = (run.label(), screen.begin());
             let tally = session
                 .times
-                .of(&*label, || run.start(&built, supervisor, place))
+                .of(&*label, || run.start(&built, session, place))
                 .unwrap_or_else(failure);
             session.note(&label, tally);
             total += tally;

@@ -40,7 +40,7 @@ pub(super) fn show(bench: &Bench<'_>, wanted: &str) -> Result<()> {
     let path = runs.path(one.min).with_context(|| {
         format!("the trace does not show {one}: it is not one stay in the kernel")
     })?;
-    let symbols = Symbols::read(&built.kernel)?;
+    let symbols = Symbols::of(bench.workspace, &built.kernel, path)?;
     println!("{one}: {} instructions in the kernel\n", path.len());
     let kernel = Executable::parse(&fs::read(&built.kernel)?)?;
     if let Some(counts) = serialising::count(path, &kernel) {
@@ -63,16 +63,19 @@ fn show_stretch(bench: &Bench<'_>, built: &Built, wanted: &str) -> Result<()> {
         awaited,
         ..
     } = observation;
-    let symbols = Symbols::read(&built.kernel)?;
+    let show = |path: &[u64]| -> Result<()> {
+        show_path(path, &Symbols::of(bench.workspace, &built.kernel, path)?);
+        Ok(())
+    };
     println!("{one}: {} instructions\n", path.len());
-    show_path(path, &symbols);
+    show(path)?;
     for (title, path) in [
         ("the longest delay", delayed),
         ("the longest wait for other cores", awaited),
     ] {
         if !path.is_empty() {
             println!("\n{title}: {} instructions\n", path.len());
-            show_path(path, &symbols);
+            show(path)?;
         }
     }
     Ok(())
@@ -80,13 +83,14 @@ fn show_stretch(bench: &Bench<'_>, built: &Built, wanted: &str) -> Result<()> {
 
 /// Says where sections, and waits of a core for others, spent their instructions if they are too long.
 pub(super) fn say_too_long(
+    bench: &Bench<'_>,
     built: &Built,
     measurements: &[Measurement],
     observations: &[Observation],
 ) -> Result<()> {
     for (one, observation) in scenarios(measurements, observations) {
         for (what, path) in observation.too_long(one) {
-            let symbols = Symbols::read(&built.kernel)?;
+            let symbols = Symbols::of(bench.workspace, &built.kernel, path)?;
             let (length, steps) = (path.len(), by_step(path, &symbols));
             say(&format!(
                 "{one}: a {what} of {length} instructions:\n{steps}"
@@ -124,10 +128,10 @@ fn is_meant(one: &Measurement, wanted: &str) -> bool {
 fn by_function(path: &[u64], symbols: &Symbols) -> String {
     let mut counts: Vec<(String, usize)> = Vec::new();
     for &address in path {
-        let name = symbols.at(address).function;
-        match counts.iter_mut().find(|(known, _)| *known == name) {
+        let name = &symbols.at(address).function;
+        match counts.iter_mut().find(|(known, _)| known == name) {
             Some((_, count)) => *count += 1,
-            None => counts.push((name, 1)),
+            None => counts.push((name.clone(), 1)),
         }
     }
     counts.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
@@ -143,7 +147,7 @@ fn by_step(path: &[u64], symbols: &Symbols) -> String {
     let places: Vec<_> = path.iter().map(|&address| symbols.at(address)).collect();
     let mut text = String::new();
     for step in places.chunk_by(|a, b| a.function == b.function) {
-        let (first, last) = (&step[0], &step[step.len() - 1]);
+        let (first, last) = (step[0], step[step.len() - 1]);
         let _ = writeln!(
             text,
             "{:>6}  {:<50} {} .. {}",

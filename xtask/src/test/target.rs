@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
+use super::Session;
 use super::busy::Busy;
 use super::heard::Heard;
 use super::plan;
@@ -147,13 +148,13 @@ impl Run<'_> {
     pub(super) fn start(
         &self,
         built: &Built,
-        supervisor: &Supervisor,
+        session: &Session<'_>,
         place: Place<'_>,
     ) -> Result<Tally> {
-        let platform = self.platform;
+        let (platform, supervisor) = (self.platform, session.supervisor);
         place.say(&format!("{} ({})", self.label(), platform.title));
         let mut output = Vec::new();
-        let mut post_mortems = PostMortems::of(built);
+        let mut post_mortems = PostMortems::of(self.workspace, built, session.symbolizer.clone());
         let show = |bytes: &[u8]| {
             let bytes = post_mortems.add(bytes);
             output.extend_from_slice(&bytes);

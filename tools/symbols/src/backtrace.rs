@@ -73,7 +73,8 @@ impl Snapshot {
     }
 }
 
-fn number(text: &str) -> Option<u64> {
+/// A hexadecimal number with its prefix.
+pub(crate) fn number(text: &str) -> Option<u64> {
     u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()
 }
 

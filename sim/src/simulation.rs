@@ -15,7 +15,7 @@ use kernel::syscall::Interrupt;
 use kernel::time::Ticks;
 use kernel::token::Ptr;
 use trace::{Answer, File};
-use trace_format::{Detail, HEADER_BYTES, Mode, ObjectId, RingReader, Settings};
+use trace_format::{Detail, HEADER_BYTES, Kinds, Mode, ObjectId, RingReader, Settings};
 use userlib::arch::Registers;
 use userlib::{Capability, boot};
 
@@ -357,6 +357,7 @@ fn start_tracing(machine: &mut Machine, events: usize) {
     let settings = Settings {
         core: 0,
         detail: Detail::Full,
+        kinds: Kinds::ALL,
         mode: Mode::Stop,
         frequency: machine.kernel.arch.clock().frequency(),
     };

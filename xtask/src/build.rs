@@ -15,7 +15,7 @@ use anyhow::{Context, anyhow};
 pub(crate) use bare_metal::{BareMetal, Side};
 pub(crate) use kernel::{CORES, Recipe, by_profile, prebuilt, prebuilt_stub};
 
-use crate::cli::{AbiOption, BuildArguments, Cores, Hardening, Keep, Kernel, LogLevel};
+use crate::cli::{AbiOption, BuildArguments, Cores, Hardening, Kernel, LogLevel, Tracing};
 use crate::image::elf::Executable;
 use crate::platform::Platform;
 use crate::sdk::Sdk;
@@ -67,8 +67,8 @@ pub(crate) struct Request<'a> {
     pub(crate) cores: Cores,
     pub(crate) hardening: &'a Hardening,
     pub(crate) log: Option<LogLevel>,
-    /// Whether the kernel writes trace events from boot on, and which it keeps.
-    pub(crate) tracing: Option<Keep>,
+    /// The trace events that the kernel writes from boot on, if any.
+    pub(crate) tracing: Option<&'a Tracing>,
     pub(crate) root_task: RootTask<'a>,
     /// Whether the kernel's default features are left out: endpoint thresholds, and others that need budget
     /// checks.
@@ -228,9 +228,17 @@ pub(crate) fn build(
         file.push('-');
         file.push_str(feature);
     }
-    if let Some(keep) = request.tracing {
+    if let Some(tracing) = request.tracing {
         file.push_str("-tracing-");
-        file.push_str(keep.name());
+        file.push_str(tracing.keep.name());
+        for group in tracing
+            .groups()
+            .split(',')
+            .filter(|group| !group.is_empty())
+        {
+            file.push('-');
+            file.push_str(group);
+        }
     }
     let folder = workspace.target().join(&platform.name).join("image");
     let keep = |program: &PathBuf| image::file::keep(&folder, program);

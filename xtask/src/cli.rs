@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use variants::{AbiOption, Attack, Cores, Hardening, Keep, Kernel, LogLevel};
+pub(crate) use variants::{AbiOption, Attack, Cores, Hardening, Kernel, LogLevel, Tracing};
 
 /// Build, run, test and check Escapement.
 #[derive(Debug, Parser)]
@@ -132,15 +132,8 @@ pub(crate) struct QemuArguments {
     /// Build the kernel with trace events, and write them into this file, for `cargo xtask trace`.
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
-    /// Which events to keep when a core has more than its memory holds.
-    #[arg(
-        long,
-        value_enum,
-        value_name = "WHICH",
-        default_value_t,
-        requires = "trace"
-    )]
-    pub(crate) keep: Keep,
+    #[command(flatten)]
+    pub(crate) tracing: Tracing,
     /// Further arguments for QEMU.
     #[arg(last = true, value_name = "QEMU ARGUMENTS")]
     pub(crate) more: Vec<OsString>,
@@ -162,9 +155,8 @@ pub(crate) struct TraceArguments {
     /// End the run after this time; what has happened so far is in the trace.
     #[arg(long, value_name = "SECONDS")]
     pub(crate) seconds: Option<u64>,
-    /// Which events to keep when a core has more than its memory holds.
-    #[arg(long, value_enum, value_name = "WHICH", default_value_t)]
-    pub(crate) keep: Keep,
+    #[command(flatten)]
+    pub(crate) tracing: Tracing,
     /// The file to write.
     #[arg(short, long, value_name = "FILE", required = true)]
     pub(crate) output: Option<PathBuf>,
@@ -548,5 +540,23 @@ mod tests {
             "x.elf",
         ];
         assert!(Cli::try_parse_from(call).is_err());
+    }
+
+    #[test]
+    fn groups_of_events_are_chosen() {
+        let groups = |more: &[&str]| {
+            let call = ["cargo xtask", "trace", "-o", "x.trace"].iter().chain(more);
+            let Command::Trace(arguments) = Cli::parse_from(call).command else {
+                panic!("not `trace`")
+            };
+            arguments.tracing.groups()
+        };
+        assert_eq!(groups(&[]), "");
+        assert_eq!(
+            groups(&["--events", "marks,budgets,marks"]),
+            "budgets,marks"
+        );
+        assert_eq!(groups(&["--events", "switches"]), "switches");
+        assert_eq!(groups(&["--events", "switches,entries"]), "entries");
     }
 }

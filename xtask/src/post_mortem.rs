@@ -3,9 +3,11 @@
 
 use std::path::PathBuf;
 
+use crate::Result;
 use crate::build::Built;
 use crate::image::file::program_name;
 use crate::symbols::{Place, Symbolizer};
+use crate::ui::say;
 use crate::workspace::Workspace;
 
 /// The beginning of such a line, before the name of the program.
@@ -22,7 +24,8 @@ const LONGEST: usize = 4096;
 #[derive(Debug)]
 pub(crate) struct PostMortems<'a> {
     workspace: &'a Workspace,
-    symbolizer: Option<Symbolizer>,
+    /// The program `symbols` when it is built, or has turned out not to be possible.
+    symbolizer: Option<Result<Symbolizer>>,
     programs: Vec<PathBuf>,
     line: Vec<u8>,
     /// The last registers, until the stack follows.
@@ -41,7 +44,7 @@ impl<'a> PostMortems<'a> {
         let programs = std::iter::once(&built.root_task).chain(&built.components);
         Self {
             workspace,
-            symbolizer,
+            symbolizer: symbolizer.map(Ok),
             programs: programs.cloned().collect(),
             line: Vec::new(),
             registers: None,
@@ -104,10 +107,17 @@ impl<'a> PostMortems<'a> {
 
     /// The program `symbols`, which is built for the first post-mortem.
     fn symbolizer(&mut self) -> Option<&Symbolizer> {
-        if self.symbolizer.is_none() {
-            self.symbolizer = Symbolizer::build(self.workspace).ok();
-        }
-        self.symbolizer.as_ref()
+        let workspace = self.workspace;
+        let built = self.symbolizer.get_or_insert_with(|| {
+            let built = Symbolizer::build(workspace);
+            if let Err(error) = &built {
+                say(&format!(
+                    "post-mortems have no functions and lines: {error:#}"
+                ));
+            }
+            built
+        });
+        built.as_ref().ok()
     }
 
     fn program(&self, name: &str) -> Option<&PathBuf> {
@@ -189,7 +199,7 @@ esac
         fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
         let mut reader = PostMortems {
             workspace: &workspace,
-            symbolizer: Some(Symbolizer::at(&script)),
+            symbolizer: Some(Ok(Symbolizer::at(&script))),
             programs: vec!["pump-1".into()],
             line: Vec::new(),
             registers: None,

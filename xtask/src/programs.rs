@@ -70,7 +70,7 @@ pub(crate) fn trace(workspace: &Workspace, arguments: TraceArguments) -> Result 
             gdb: false,
             log: None,
             trace: Some(output.clone()),
-            keep: arguments.keep,
+            tracing: arguments.tracing,
             more: Vec::new(),
         },
     )?;

@@ -18,7 +18,7 @@ pub(crate) use machine::Machine;
 pub(crate) use supervise::{Ending, Supervisor, is_interrupted};
 
 use crate::build::{self, Built, Request, RootTask};
-use crate::cli::QemuArguments;
+use crate::cli::{QemuArguments, Tracing};
 use crate::log::{self, Log};
 use crate::platform::{Exit, Platform};
 use crate::post_mortem::PostMortems;
@@ -51,6 +51,9 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
         system.require(&platform)?;
         RootTask::System(&system)
     };
+    if arguments.trace.is_none() && arguments.tracing != Tracing::default() {
+        bail!("no file is given for the trace; add --trace FILE");
+    }
     let tools = setup::build_tools()?;
     let emulator = setup::emulator(&platform)?;
     let real_time = (!arguments.is_virtual()).then_some(REAL_TIME);
@@ -63,7 +66,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
         cores: arguments.build.cores,
         hardening: &arguments.build.hardening,
         log: arguments.log,
-        tracing: arguments.trace.as_ref().map(|_| arguments.keep),
+        tracing: arguments.trace.as_ref().map(|_| &arguments.tracing),
         root_task,
         bare: false,
         user_profile: build::UserProfile::Shipped,

@@ -1,4 +1,4 @@
-//! From addresses of a program to its source: the program `symbols` tells, which is built when the first is asked for.
+//! From addresses of a program to its source: the program `symbols` tells, built at first use.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use serde::Deserialize;
 
 use crate::Result;
@@ -98,11 +98,14 @@ impl Symbols {
             let _ = writeln!(input, "{address:#x}");
         }
         let places = Symbolizer::build(workspace)?.ask("at", program, &input)?;
+        let places: Vec<_> = places.into_iter().flatten().collect();
+        ensure!(
+            places.len() == addresses.len(),
+            "`symbols` does not know all addresses in {}",
+            program.display()
+        );
         Ok(Self {
-            places: addresses
-                .into_iter()
-                .zip(places.into_iter().flatten())
-                .collect(),
+            places: addresses.into_iter().zip(places).collect(),
         })
     }
 

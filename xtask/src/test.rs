@@ -56,10 +56,10 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
         true => Some(Progress::open(workspace, arguments.fresh)?),
         false => None,
     };
-    // Cargo lets it be built only before the host tests are, or after.
-    let symbolizer = match platforms.is_empty() {
-        true => None,
-        false => Some(Symbolizer::build(workspace)?),
+    // Cargo locks the target folder while the host tests are built, and a build for a post-mortem would wait for that.
+    let symbolizer = match everywhere && !platforms.is_empty() {
+        true => Some(Symbolizer::build(workspace)?),
+        false => None,
     };
     let session = Session {
         workspace,
@@ -208,7 +208,7 @@ struct Session<'a> {
     failures: Mutex<Vec<String>>,
     /// The parts that have passed already, if everything is tested.
     progress: Option<&'a Progress>,
-    /// What completes post-mortems, if something runs on a target.
+    /// What completes post-mortems, if it is built before they come.
     symbolizer: Option<Symbolizer>,
 }
 

@@ -4,7 +4,7 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use trace_format::{Detail, Mode, Settings};
+use trace_format::{Detail, Kinds, Mode, Settings};
 
 use crate::arch::Arch;
 use crate::boot::BootAllocator;
@@ -19,6 +19,17 @@ const RING_BITS: usize = 24;
 const MODE: Mode = match option_env!("ESCAPEMENT_TRACE_KEEP") {
     Some(kept) if matches!(kept.as_bytes(), b"last") => Mode::Overwrite,
     _ => Mode::Stop,
+};
+
+/// Which events are written: all, or those that the environment variable `ESCAPEMENT_TRACE_EVENTS` named when the kernel
+/// was built. Without details, each takes half of the memory.
+const EVENTS: (Detail, Kinds) = match option_env!("ESCAPEMENT_TRACE_EVENTS") {
+    None => (Detail::Full, Kinds::ALL),
+    Some(names) if matches!(names.as_bytes(), b"switches") => (Detail::Lite, Kinds::LITE),
+    Some(names) => match Kinds::of_groups(names) {
+        Some(kinds) => (Detail::Full, kinds),
+        None => panic!("ESCAPEMENT_TRACE_EVENTS names a group of events that does not exist"),
+    },
 };
 
 /// The address of the memory for each core's ring until the core takes it; 0 before and after.
@@ -46,7 +57,8 @@ impl<A: Arch> Scheduler<A> {
         let memory = unsafe { core::slice::from_raw_parts_mut(start, 1 << RING_BITS) };
         let settings = Settings {
             core: self.core.id as u8,
-            detail: Detail::Full,
+            detail: EVENTS.0,
+            kinds: EVENTS.1,
             mode: MODE,
             frequency: self.arch.clock().frequency(),
         };

@@ -118,12 +118,6 @@ codes! {
 }
 
 impl Kind {
-    /// Whether it needs no details: which thread ran on which context, and when.
-    #[must_use]
-    pub const fn is_lite(self) -> bool {
-        matches!(self, Self::Run | Self::Use)
-    }
-
     /// Whether its subject is a scheduling context; otherwise it is a thread, if there is one.
     #[must_use]
     pub const fn is_about_context(self) -> bool {
@@ -146,6 +140,138 @@ impl Kind {
                 | Self::ContextDeleted
         )
     }
+}
+
+/// A set of kinds of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kinds(u64);
+
+impl Kinds {
+    /// All kinds, those of later versions included.
+    pub const ALL: Self = Self(u64::MAX);
+    /// Which thread ran on which context, and when: no more is in a lite ring.
+    pub const LITE: Self = Self::of(&[Kind::Run, Kind::Use]);
+    /// What every full ring has: a reader finds out from these what other events are about.
+    const OBJECTS: Self = Self::of(&[
+        Kind::ThreadCreated,
+        Kind::ThreadDeleted,
+        Kind::ContextCreated,
+        Kind::ContextDeleted,
+        Kind::Named,
+    ]);
+
+    /// The names of the groups in which kinds are chosen, and the kinds of each.
+    pub const GROUPS: [(&'static str, Self); 4] = [
+        (
+            "entries",
+            Self::of(&[Kind::Entry, Kind::Exit, Kind::Invocation]),
+        ),
+        (
+            "budgets",
+            Self::of(&[
+                Kind::Configured,
+                Kind::Flags,
+                Kind::Charged,
+                Kind::Head,
+                Kind::Added,
+                Kind::GivenUp,
+                Kind::Idled,
+                Kind::Consumed,
+                Kind::Exhausted,
+                Kind::Moved,
+                Kind::Limited,
+                Kind::Postponed,
+                Kind::Timeout,
+            ]),
+        ),
+        (
+            "threads",
+            Self::of(&[
+                Kind::Blocked,
+                Kind::Woken,
+                Kind::Stopped,
+                Kind::Deferred,
+                Kind::Faulted,
+                Kind::Yielded,
+                Kind::Priority,
+                Kind::Criticality,
+                Kind::Level,
+                Kind::Domain,
+                Kind::ThreadMigrated,
+                Kind::ContextMigrated,
+            ]),
+        ),
+        ("marks", Self::of(&[Kind::Marked])),
+    ];
+
+    const fn of(kinds: &[Kind]) -> Self {
+        let (mut bits, mut index) = (0, 0);
+        while index < kinds.len() {
+            bits |= 1 << kinds[index].number();
+            index += 1;
+        }
+        Self(bits)
+    }
+
+    /// Those of groups, of which the names are separated by commas, and what every full ring has. `None` if there is
+    /// no group of a name.
+    #[must_use]
+    pub const fn of_groups(names: &str) -> Option<Self> {
+        let names = names.as_bytes();
+        let mut kinds = Self::LITE.0 | Self::OBJECTS.0;
+        let mut begin = 0;
+        while begin <= names.len() {
+            let mut end = begin;
+            while end < names.len() && names[end] != b',' {
+                end += 1;
+            }
+            let (mut group, mut is_found) = (0, false);
+            while group < Self::GROUPS.len() {
+                let (name, members) = Self::GROUPS[group];
+                if is_between(name.as_bytes(), names, begin, end) {
+                    kinds |= members.0;
+                    is_found = true;
+                }
+                group += 1;
+            }
+            if !is_found {
+                return None;
+            }
+            begin = end + 1;
+        }
+        Some(Self(kinds))
+    }
+
+    /// Whether a kind is one of them.
+    #[inline(always)]
+    #[must_use]
+    pub const fn contains(self, kind: Kind) -> bool {
+        self.0 >> kind.number() & 1 != 0
+    }
+
+    /// As a number: bit n stands for the kind with the number n. 0 means all: earlier versions have it.
+    pub(crate) const fn bits(self) -> u64 {
+        if self.0 == Self::ALL.0 { 0 } else { self.0 }
+    }
+
+    pub(crate) const fn from_bits(bits: u64) -> Self {
+        if bits == 0 { Self::ALL } else { Self(bits) }
+    }
+}
+
+/// Whether `text` has `word` from `begin` to `end`.
+const fn is_between(word: &[u8], text: &[u8], begin: usize, end: usize) -> bool {
+    if word.len() != end - begin {
+        return false;
+    }
+    let mut index = 0;
+    while index < word.len() {
+        if word[index] != text[begin + index] {
+            return false;
+        }
+        index += 1;
+    }
+    true
 }
 
 codes! {

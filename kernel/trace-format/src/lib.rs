@@ -12,5 +12,5 @@ mod ring;
 mod tests;
 
 pub use event::{Event, ObjectId};
-pub use kind::{Blocking, End, Kind, Mark, Move, Reason};
+pub use kind::{Blocking, End, Kind, Kinds, Mark, Move, Reason};
 pub use ring::{Damage, Detail, HEADER_BYTES, MAGIC, Mode, Ring, RingReader, Settings, VERSION};

@@ -3,12 +3,12 @@
 
 use core::fmt;
 
-use crate::{Event, Kind, ObjectId};
+use crate::{Event, Kind, Kinds, ObjectId};
 
 /// The first bytes of a ring.
 pub const MAGIC: [u8; 8] = *b"ESCTRACE";
 /// The version of the format. A reader reads its own and all earlier ones.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = 64;
 
@@ -21,6 +21,7 @@ const AT_CAPACITY: usize = 16;
 const AT_FREQUENCY: usize = 24;
 const AT_WRITTEN: usize = 32;
 const AT_LOST: usize = 40;
+const AT_KINDS: usize = 48;
 
 /// How much is written of each event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +59,8 @@ pub struct Settings {
     pub core: u8,
     /// How much is written of each event.
     pub detail: Detail,
+    /// Which kinds of events are written; of a lite ring no more than [`Kinds::LITE`].
+    pub kinds: Kinds,
     /// What happens when the ring is full.
     pub mode: Mode,
     /// Ticks of the clock in a second.
@@ -80,6 +83,11 @@ impl<'m> Ring<'m> {
     /// Makes an empty ring. `None` if `memory` has no room for an event.
     #[must_use]
     pub fn new(memory: &'m mut [u8], settings: Settings) -> Option<Self> {
+        let kinds = match settings.detail {
+            Detail::Lite => Kinds::LITE,
+            Detail::Full => settings.kinds,
+        };
+        let settings = Settings { kinds, ..settings };
         let capacity = memory.len().checked_sub(HEADER_BYTES)? / settings.detail.bytes();
         if capacity == 0 {
             return None;
@@ -100,6 +108,7 @@ impl<'m> Ring<'m> {
         ring.memory[AT_MODE] = settings.mode as u8;
         ring.set(AT_CAPACITY, capacity as u64);
         ring.set(AT_FREQUENCY, settings.frequency);
+        ring.set(AT_KINDS, settings.kinds.bits());
         Some(ring)
     }
 
@@ -113,8 +122,13 @@ impl<'m> Ring<'m> {
     /// Writes an event, if this ring has its kind.
     #[inline]
     pub fn write(&mut self, time: u64, kind: Kind, subject: ObjectId, (a, b): (u64, u64)) {
-        let Settings { detail, mode, .. } = self.settings;
-        if matches!(detail, Detail::Lite) && !kind.is_lite() {
+        let Settings {
+            detail,
+            mode,
+            kinds,
+            ..
+        } = self.settings;
+        if !kinds.contains(kind) {
             return;
         }
         if self.written >= self.capacity && matches!(mode, Mode::Stop) {
@@ -235,6 +249,10 @@ impl<'b> RingReader<'b> {
             settings: Settings {
                 core: header[AT_CORE],
                 detail,
+                kinds: match detail {
+                    Detail::Lite => Kinds::LITE,
+                    Detail::Full => Kinds::from_bits(word(AT_KINDS)),
+                },
                 mode,
                 frequency,
             },

@@ -4,6 +4,7 @@ const fn settings(detail: Detail, mode: Mode) -> Settings {
     Settings {
         core: 3,
         detail,
+        kinds: Kinds::ALL,
         mode,
         frequency: 1_000_000,
     }
@@ -106,7 +107,7 @@ fn damaged_rings_are_refused_or_read_in_part() {
         changed[at] = value;
         RingReader::new(&changed).map(|ring| ring.written)
     };
-    assert_eq!(with(8, 2), Err(Damage::TooNew(2)));
+    assert_eq!(with(8, 3), Err(Damage::TooNew(3)));
     assert_eq!(with(11, 2), Err(Damage::Header("size of events")));
     assert_eq!(with(12, 2), Err(Damage::Header("mode")));
     assert_eq!(with(16, 0), Err(Damage::Header("capacity")));
@@ -156,4 +157,65 @@ fn the_book_lists_all_kinds_and_codes() {
 fn objects_are_told_apart_by_their_addresses() {
     assert_eq!(ObjectId::of(0xffff_ff80_1234_5670), ObjectId(0x0123_4567));
     assert_eq!(ObjectId::in_detail(7 << 32 | 9), ObjectId(9));
+}
+
+#[test]
+fn a_ring_has_the_kinds_that_are_wanted() {
+    let mut memory = [0; HEADER_BYTES + 8 * 32];
+    let kinds = Kinds::of_groups("marks,budgets").unwrap();
+    let chosen = Settings {
+        kinds,
+        ..settings(Detail::Full, Mode::Stop)
+    };
+    let mut ring = Ring::new(&mut memory, chosen).unwrap();
+    for kind in [
+        Kind::Entry,
+        Kind::Charged,
+        Kind::Woken,
+        Kind::Marked,
+        Kind::Run,
+        Kind::Named,
+    ] {
+        ring.write(1, kind, ObjectId(7), (1, 2));
+    }
+    let ring = RingReader::new(&memory).unwrap();
+    assert_eq!((ring.settings.kinds, ring.lost), (kinds, 0));
+    let found: Vec<_> = ring
+        .events()
+        .map(|(_, event)| event.kind().unwrap())
+        .collect();
+    assert_eq!(found, [Kind::Charged, Kind::Marked, Kind::Run, Kind::Named]);
+}
+
+#[test]
+fn a_ring_of_the_first_version_has_all_kinds() {
+    let mut memory = [0; HEADER_BYTES + 4 * 32];
+    filled(&mut memory, settings(Detail::Full, Mode::Stop), 2);
+    memory[8] = 1;
+    let ring = RingReader::new(&memory).unwrap();
+    assert_eq!(ring.settings.kinds, Kinds::ALL);
+}
+
+#[test]
+fn each_kind_is_in_one_group() {
+    let groups = Kinds::GROUPS.map(|(_, kinds)| kinds);
+    let always = Kinds::of_groups("marks").unwrap();
+    for &kind in Kind::ALL {
+        let count = groups.iter().filter(|group| group.contains(kind)).count();
+        let expected = usize::from(!always.contains(kind) || kind == Kind::Marked);
+        assert_eq!(count, expected, "{}", kind.name());
+    }
+    let names = Kinds::GROUPS.map(|(name, _)| name).join(",");
+    let all = Kinds::of_groups(&names).unwrap();
+    assert!(Kind::ALL.iter().all(|&kind| all.contains(kind)));
+    for wrong in [
+        "",
+        "mark",
+        "marks,",
+        "marks,budget",
+        "marks budgets",
+        "Marks",
+    ] {
+        assert_eq!(Kinds::of_groups(wrong), None, "{wrong}");
+    }
 }

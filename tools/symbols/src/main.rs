@@ -8,7 +8,7 @@
 //! - `symbols callers PROGRAM` reads two lines, the registers and the words of the stack of a thread, as the userlib
 //!   prints them, and tells the frames of each function in the chain of calls.
 //!
-//! The exit code is 2 if the input cannot be read.
+//! The exit code is 2 if it cannot tell, and the reason is on stderr.
 
 mod backtrace;
 mod symbols;

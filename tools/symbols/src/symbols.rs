@@ -1,12 +1,13 @@
 //! From the address of an instruction to its source function and line, including inlined functions.
 
+use std::ops::Range;
 use std::path::Path;
 use std::rc::Rc;
 
 use addr2line::{Context, demangle_auto};
 use anyhow::Context as _;
 use gimli::{Dwarf, EndianRcSlice, RunTimeEndian, SectionId};
-use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
+use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 use serde::Serialize;
 
 use crate::Result;
@@ -18,6 +19,8 @@ pub(crate) struct Symbols {
     lines: Context<Slice>,
     /// Start address and name of each code symbol, in the order of addresses.
     symbols: Vec<(u64, String)>,
+    /// The addresses of code. Line numbers of functions that the linker has left out are at other addresses, near 0.
+    code: Vec<Range<u64>>,
 }
 
 /// The source of an instruction.
@@ -54,7 +57,15 @@ impl Symbols {
             .filter(|(_, name)| !name.is_empty() && !name.starts_with('$'))
             .collect();
         symbols.sort();
-        Ok(Self { lines, symbols })
+        let code = file
+            .sections()
+            .filter(|section| section.kind() == SectionKind::Text)
+            .map(|section| section.address()..section.address() + section.size());
+        Ok(Self {
+            lines,
+            symbols,
+            code: code.collect(),
+        })
     }
 
     /// The innermost function of the instruction at `address`, or the symbol before it where there are no line numbers.
@@ -70,6 +81,9 @@ impl Symbols {
     /// those into which it was inlined.
     pub(crate) fn frames(&self, address: u64) -> Vec<Place> {
         let mut places = Vec::new();
+        if !self.code.iter().any(|code| code.contains(&address)) {
+            return places;
+        }
         let Ok(mut frames) = self.lines.find_frames(address).skip_all_loads() else {
             return places;
         };

@@ -189,6 +189,11 @@ fn report(trace: &Trace) -> bool {
     if complaints.len() > MOST {
         println!("and {} more", complaints.len() - MOST);
     }
+    if !trace.is_full {
+        println!(
+            "not checked: budgets and deadlines, as the trace does not have events of all kinds"
+        );
+    }
     let lost: u64 = trace.lost.values().map(|lost| lost.all()).sum();
     println!(
         "{} events checked, {lost} missing, {} complaints",

@@ -21,7 +21,7 @@ pub fn summary(trace: &Trace) -> String {
         trace.platform,
         milliseconds(all),
         trace.events.len(),
-        if trace.is_full { 32 } else { 16 },
+        if trace.has_details { 32 } else { 16 },
     );
     for (core, lost) in &trace.lost {
         let spans = timeline.cores.get(core).map_or(&[][..], Vec::as_slice);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use trace_format::{Event, ObjectId, RingReader};
+use trace_format::{Detail, Event, Kinds, ObjectId, RingReader};
 
 use crate::{Answer, File, Unreadable};
 
@@ -43,6 +43,8 @@ pub struct Trace {
     /// Ticks in a second.
     pub frequency: u64,
     /// Whether events have details.
+    pub has_details: bool,
+    /// Whether it has events of all kinds.
     pub is_full: bool,
     /// All events: those of a core in the order in which they were written, and those of several cores by time.
     pub events: Vec<Numbered>,
@@ -66,6 +68,7 @@ impl Trace {
         let mut trace = Self {
             platform: file.platform,
             frequency: 0,
+            has_details: true,
             is_full: true,
             events: Vec::new(),
             lost: BTreeMap::new(),
@@ -92,7 +95,8 @@ impl Trace {
     fn add(&mut self, ring: RingReader<'_>) {
         let settings = ring.settings;
         self.frequency = settings.frequency;
-        self.is_full &= matches!(settings.detail, trace_format::Detail::Full);
+        self.has_details &= matches!(settings.detail, Detail::Full);
+        self.is_full &= settings.kinds == Kinds::ALL;
         let lost = Lost {
             at_the_end: ring.lost,
             at_the_beginning: ring.overwritten(),

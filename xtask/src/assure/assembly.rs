@@ -93,7 +93,9 @@ pub(super) fn all(run: &Run<'_>, arguments: &AssureArguments) -> Result<Account>
         if !name.contains(only) {
             continue;
         }
-        if let Some(reason) = equivalent::reason(folder, &mutant) {
+        if !arguments.cores.are_several()
+            && let Some(reason) = equivalent::reason(folder, &mutant)
+        {
             account.equivalent.push(format!("`{name}`: {reason}"));
             continue;
         }

@@ -87,17 +87,18 @@ pub(super) fn say_too_long(
     built: &Built,
     measurements: &[Measurement],
     observations: &[Observation],
-) -> Result<()> {
+) {
     for (one, observation) in scenarios(measurements, observations) {
         for (what, path) in observation.too_long(one) {
-            let symbols = Symbols::of(bench.workspace, &built.kernel, path)?;
-            let (length, steps) = (path.len(), by_step(path, &symbols));
+            // The measurements are worth more than the names.
+            let steps = Symbols::of(bench.workspace, &built.kernel, path)
+                .map_or_else(|error| error.to_string(), |it| by_step(path, &it));
+            let length = path.len();
             say(&format!(
                 "{one}: a {what} of {length} instructions:\n{steps}"
             ));
         }
     }
-    Ok(())
 }
 
 /// The observations of the suite `delay`, each with the measurement of its sections.

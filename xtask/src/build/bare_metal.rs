@@ -53,8 +53,6 @@ pub(crate) struct BareMetal<'a> {
     /// Whether the kernel's indirect branches are compiled as retpolines, so that branch prediction cannot be
     /// trained.
     pub(crate) retpolines: bool,
-    /// Whether this includes those of `core`.
-    pub(crate) retpolines_in_libraries: bool,
     /// The folder of the project whose crates are built, if they are not the repository's.
     pub(crate) project: Option<&'a Path>,
 }
@@ -74,7 +72,6 @@ impl<'a> BareMetal<'a> {
             smp: false,
             tracing: false,
             retpolines: false,
-            retpolines_in_libraries: true,
             project: None,
         }
     }
@@ -164,9 +161,7 @@ impl<'a> BareMetal<'a> {
     /// only a kernel with retpolines needs its own, because code of `core` branches indirectly, too.
     fn sysroot(&self, side: Side) -> Result<PathBuf> {
         let (libraries, flags): (_, &[&str]) = match side {
-            Side::Kernel if self.retpolines && self.retpolines_in_libraries => {
-                (Libraries::Core, &[RETPOLINES])
-            }
+            Side::Kernel if self.retpolines => (Libraries::Core, &[RETPOLINES]),
             _ => (Libraries::All, &[]),
         };
         sysroot(

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{BareMetal, Side, read};
 use crate::Result;
-use crate::cli::{AbiOption, Attack, Cores, Hardening, Keep, Kernel, LogLevel};
+use crate::cli::{AbiOption, Attack, Cores, Hardening, Kernel, LogLevel, Tracing};
 use crate::platform::Platform;
 use crate::setup::BuildTools;
 use crate::workspace::Workspace;
@@ -12,8 +12,9 @@ use crate::workspace::Workspace;
 /// The variable with the maximum number of cores, for the compilation of a multicore kernel.
 pub(crate) const CORES: &str = "ESCAPEMENT_CORES";
 
-/// The variable that says which trace events a kernel keeps, for its compilation.
+/// The variables that say which trace events a kernel keeps, and which it writes, for its compilation.
 const KEPT_EVENTS: &str = "ESCAPEMENT_TRACE_KEEP";
+const EVENTS: &str = "ESCAPEMENT_TRACE_EVENTS";
 
 /// How a kernel is built.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +24,8 @@ pub(crate) struct Recipe<'a> {
     pub(crate) cores: Cores,
     pub(crate) hardening: &'a Hardening,
     pub(crate) log: Option<LogLevel>,
-    /// Whether it writes trace events from boot on, and which it keeps.
-    pub(crate) tracing: Option<Keep>,
+    /// The trace events that it writes from boot on, if any.
+    pub(crate) tracing: Option<&'a Tracing>,
     /// Whether the kernel's default features are left out.
     pub(crate) bare: bool,
     /// Whether a debugger shows its variables, which takes a sixth of a debug kernel's build.
@@ -43,7 +44,6 @@ impl<'a> BareMetal<'a> {
             smp: recipe.cores.are_several(),
             tracing: recipe.tracing.is_some(),
             retpolines: recipe.hardening.is_against(Attack::Spectre),
-            retpolines_in_libraries: !recipe.hardening.has_common_libraries(),
             ..Self::new(workspace, tools, platform)
         }
     }
@@ -118,9 +118,13 @@ pub(super) fn build(bare_metal: &BareMetal<'_>, recipe: &Recipe<'_>) -> Result<P
     if recipe.cores.big_lock {
         features.push("big-lock");
     }
-    if let Some(keep) = recipe.tracing {
+    if let Some(tracing) = recipe.tracing {
         features.push("tracing");
-        environment.push((KEPT_EVENTS.into(), keep.name().into()));
+        environment.push((KEPT_EVENTS.into(), tracing.keep.name().into()));
+        let groups = tracing.groups();
+        if !groups.is_empty() {
+            environment.push((EVENTS.into(), groups.into()));
+        }
     }
     features.extend(recipe.hardening.features());
     let features: Vec<_> = features

@@ -45,6 +45,59 @@ impl Keep {
     }
 }
 
+/// Events of a kernel with tracing. Whatever is chosen, the trace has switches of threads and contexts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Events {
+    /// Nothing else: each takes half of the memory, and threads have no names.
+    Switches,
+    /// Entries into the kernel and exits from it, and invocations.
+    Entries,
+    /// Parameters of contexts, charges, replenishments, donation, limits, ends of budgets.
+    Budgets,
+    /// Blocking and waking, faults, priorities, criticalities, domains, migration.
+    Threads,
+    /// What programs mark.
+    Marks,
+}
+
+impl Events {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Switches => "switches",
+            Self::Entries => "entries",
+            Self::Budgets => "budgets",
+            Self::Threads => "threads",
+            Self::Marks => "marks",
+        }
+    }
+}
+
+/// What a kernel with tracing writes.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tracing {
+    /// Which events to keep when a core has more than its memory holds.
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t)]
+    pub(crate) keep: Keep,
+    /// Which events to write, separated by commas; all by default.
+    #[arg(long, value_enum, value_name = "KINDS", value_delimiter = ',')]
+    pub(crate) events: Vec<Events>,
+}
+
+impl Tracing {
+    /// The names of the chosen groups of events, separated by commas; empty for all.
+    pub(crate) fn groups(&self) -> String {
+        let mut chosen = self.events.clone();
+        chosen.sort_unstable();
+        chosen.dedup();
+        // The others have them.
+        if chosen.len() > 1 {
+            chosen.retain(|&one| one != Events::Switches);
+        }
+        let names: Vec<_> = chosen.into_iter().map(Events::name).collect();
+        names.join(",")
+    }
+}
+
 /// Options of the ABI: each has the same effect on labels, object types and registers as seL4's corresponding
 /// build option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, ValueEnum)]
@@ -151,10 +204,6 @@ pub(crate) struct Hardening {
         value_delimiter = ','
     )]
     attacks: Vec<Attack>,
-    /// Whether the kernel is linked with the libraries of other kernels, without retpolines. Its own take the compiler
-    /// a minute, which a test of entries and exits does not need.
-    #[arg(skip)]
-    has_common_libraries: bool,
 }
 
 impl Hardening {
@@ -162,21 +211,7 @@ impl Hardening {
     pub(crate) fn all() -> Self {
         Self {
             attacks: vec![Attack::All],
-            has_common_libraries: false,
         }
-    }
-
-    /// The same for a kernel that may be linked with the libraries of other kernels.
-    pub(crate) fn with_common_libraries(self, has_common_libraries: bool) -> Self {
-        Self {
-            has_common_libraries,
-            ..self
-        }
-    }
-
-    /// Whether the kernel is linked with the libraries of other kernels.
-    pub(crate) fn has_common_libraries(&self) -> bool {
-        self.has_common_libraries
     }
 
     /// Whether the kernel is hardened against this attack.

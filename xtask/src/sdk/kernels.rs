@@ -152,7 +152,7 @@ pub(super) fn find<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::{Keep, LogLevel};
+    use crate::cli::{LogLevel, Tracing};
     use crate::workspace::Workspace;
 
     fn kernels(name: &str) -> Vec<Prebuilt> {
@@ -224,7 +224,7 @@ mod tests {
         );
         let log = Some(LogLevel::Info);
         assert!(error(Recipe { log, ..plain }).contains("`--kernel debug --log info`"));
-        let tracing = Some(Keep::First);
+        let tracing = Some(&Tracing::default());
         assert!(error(Recipe { tracing, ..plain }).contains("`--kernel debug --trace`"));
         let hardening = &all;
         assert!(error(Recipe { hardening, ..plain }).contains("`--kernel debug --harden all`"));

@@ -158,41 +158,49 @@ pub(super) fn runs<'a>(
         });
     }
     // A short run builds two kernels less: the kernel with the log is also the one with breakpoints and without a
-    // timer for users, and the examples and the fuzzer run on the suite's kernel. The log's own libraries are compiled
-    // for one platform only.
+    // timer for users, and the examples and the fuzzer run on the suite's kernel. On one platform only it has the log,
+    // whose libraries take long to compile.
     let is_thrifty = scope == Scope::Portable && all && two_cores && arguments.abi.is_empty();
     if (all && two_cores && !own || log) && platform.has(Cores::TWO) {
-        let run = match is_thrifty {
-            true => with_breakpoints(Run {
+        let is_logged = !is_thrifty || platform.is_sample();
+        let run = match (is_thrifty, is_logged) {
+            (true, true) => with_breakpoints(Run {
                 abi: Vec::new(),
                 ..part(&format!("{BUSY},{BREAKPOINTS},{HIDDEN}"))?
             }),
-            false => part(BUSY)?,
+            (true, false) => with_breakpoints(Run {
+                abi: Vec::new(),
+                ..part(&format!("{BREAKPOINTS},{HIDDEN}"))?
+            }),
+            (false, _) => part(BUSY)?,
         };
         runs.push(Run {
             cores: Cores::TWO,
-            is_logged: !is_thrifty || platform.is_sample(),
+            is_logged,
             ..run
         });
     }
     // In host time, in which interrupts come at any time, with busy loops on the host.
     if all && !own || stress {
-        let stress = Run {
+        let demo = stressed(DEMO);
+        let of_suite = Run {
             is_stress: true,
             ..part(if stress { filter } else { STRESS })?
         };
-        if two_cores {
+        if two_cores && filter != demo {
             runs.push(Run {
                 cores: Cores::TWO,
-                filter: stress.filter.clone(),
+                filter: of_suite.filter.clone(),
                 system: System::target_tests(workspace)?,
-                abi: stress.abi.clone(),
-                hardening: stress.hardening.clone(),
-                ..stress
+                abi: of_suite.abi.clone(),
+                hardening: of_suite.hardening.clone(),
+                ..of_suite
             });
         }
-        runs.push(stress);
-        if (all || filter == STRESS) && (scope == Scope::All || platform.is_sample()) {
+        if filter != demo {
+            runs.push(of_suite);
+        }
+        if demo.starts_with(filter) && (scope == Scope::All || platform.is_sample()) {
             runs.push(Run {
                 is_example: true,
                 is_stress: true,
@@ -211,7 +219,7 @@ pub(super) fn runs<'a>(
     }
     if all && platform.qemu.hardened.is_some() && !arguments.hardening.is_wanted() {
         runs.push(Run {
-            hardening: Hardening::all().with_common_libraries(scope != Scope::All),
+            hardening: Hardening::all(),
             ..part(ENTRIES)?
         });
     }
@@ -315,6 +323,11 @@ pub(super) fn interleave<T>(platforms: Vec<Vec<T>>) -> Vec<T> {
 /// The name of an example system's run as a test.
 pub(super) fn example(system: &str) -> String {
     format!("{SYSTEM}::{system}")
+}
+
+/// The same for its run in host time.
+pub(super) fn stressed(system: &str) -> String {
+    format!("{STRESS}::{system}")
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use super::tally::Tally;
 use super::verdict::{End, judge, verdict};
 use crate::archive::FILTER;
 use crate::build::{self, Built, Request, RootTask, UserProfile};
-use crate::cli::{AbiOption, Cores, Emulator, Hardening, Keep, Kernel, LogLevel, TestArguments};
+use crate::cli::{AbiOption, Cores, Emulator, Hardening, Kernel, LogLevel, TestArguments, Tracing};
 use crate::log::Log;
 use crate::platform::{Bochs, Platform};
 use crate::post_mortem::PostMortems;
@@ -119,6 +119,7 @@ impl Run<'_> {
             .into_iter()
             .flatten()
             .collect();
+        let all = Tracing::default();
         let request = Request {
             platform: self.platform,
             kernel: self.kernel,
@@ -126,7 +127,7 @@ impl Run<'_> {
             cores: self.cores,
             hardening: &self.hardening,
             log: self.is_logged.then_some(LogLevel::Debug),
-            tracing: self.is_traced.then_some(Keep::First),
+            tracing: self.is_traced.then_some(&all),
             root_task: RootTask::System(&self.system),
             bare: false,
             user_profile: UserProfile::Tests,
@@ -202,7 +203,11 @@ impl Run<'_> {
             Tally::from_test(&line).unwrap_or(Tally::FAILURE)
         };
         if self.is_example {
-            let mut tally = tell(&plan::example(&self.system.name), end.failure());
+            let name = match self.is_stress {
+                true => plan::stressed(&self.system.name),
+                false => plan::example(&self.system.name),
+            };
+            let mut tally = tell(&name, end.failure());
             if let Some(ram) = ram {
                 let complaint = self.check_trace(ram)?;
                 tally += tell("trace::rules_hold", complaint.as_deref());

@@ -1,4 +1,4 @@
-//! Mutants that are equivalent to the kernel, with the reasons.
+//! Mutants that are equivalent to the single-core kernel, with the reasons. Those of multicore kernels are all tried.
 
 use super::Mutant;
 
@@ -232,4 +232,34 @@ pub(super) fn reason(folder: &str, mutant: &Mutant) -> Option<&'static str> {
         .iter()
         .find(|one| folder.starts_with(one[0]) && one[1..5] == text);
     found.map(|one| one[5])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::{folder, lines};
+    use super::*;
+    use crate::workspace::Workspace;
+
+    #[test]
+    fn each_is_a_mutant_of_a_line() {
+        let workspace = Workspace::find().unwrap();
+        let folders = ["x86_64", "aarch64", "armv7a"].map(folder);
+        for [place, file, previous, before, after, _] in EQUIVALENT {
+            let is_it = |folder: &&&str| folder.starts_with(place);
+            let folder = folders.iter().find(is_it).unwrap();
+            let path = workspace.path(format!("{folder}/{file}.s"));
+            let text = fs::read_to_string(&path).unwrap();
+            let found = lines::changes(&text).into_iter().any(|change| {
+                let (line, old, new) = change;
+                lines::previous(&text, line) == Some(previous) && old == *before && new == *after
+            });
+            assert!(
+                found,
+                "{}: no mutant of `{before}` after `{previous}`",
+                path.display()
+            );
+        }
+    }
 }

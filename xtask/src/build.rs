@@ -231,13 +231,9 @@ pub(crate) fn build(
     if let Some(tracing) = request.tracing {
         file.push_str("-tracing-");
         file.push_str(tracing.keep.name());
-        for group in tracing
-            .groups()
-            .split(',')
-            .filter(|group| !group.is_empty())
-        {
-            file.push('-');
-            file.push_str(group);
+        let groups = tracing.groups();
+        if !groups.is_empty() {
+            file.push_str(&format!("-{}", groups.replace(',', "-")));
         }
     }
     let folder = workspace.target().join(&platform.name).join("image");

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, bail};
 
@@ -42,7 +42,7 @@ impl Program {
 
     /// The profile with which users run it: that of the tool, whose libraries it shares, or the one of programs that
     /// run long.
-    pub(crate) const fn profile(self) -> &'static str {
+    const fn profile(self) -> &'static str {
         match self {
             Self::Simulator | Self::Trace => "host",
             Self::Analyser | Self::Symbols => OF_TOOL,
@@ -102,11 +102,6 @@ pub(crate) fn collection(platform: &str, ram: &Path, output: &Path) -> [OsString
     arguments.map(OsString::from)
 }
 
-/// Builds the reader of traces; returns its file.
-pub(crate) fn reader(workspace: &Workspace) -> Result<PathBuf> {
-    build(workspace, Program::Trace, Program::Trace.profile())
-}
-
 /// The jobs in a trace, as JSON.
 pub(crate) fn jobs(workspace: &Workspace, trace: &Path) -> Result<Vec<u8>> {
     output(
@@ -122,9 +117,14 @@ pub(crate) fn output(
     program: Program,
     arguments: &[impl AsRef<OsStr>],
 ) -> Result<Vec<u8>> {
-    let file = build(workspace, program, program.profile())?;
+    let file = build(workspace, program)?;
     let output = Command::new(&file).args(arguments).output();
     let output = output.with_context(|| format!("cannot start {}", file.display()))?;
+    printed(output)
+}
+
+/// What a program has printed; what it complained about is the error.
+pub(crate) fn printed(output: Output) -> Result<Vec<u8>> {
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
         bail!("{}", words.trim_start_matches("error: ").trim_end());
@@ -132,8 +132,17 @@ pub(crate) fn output(
     Ok(output.stdout)
 }
 
+/// Builds a program as users run it; returns its file.
+pub(crate) fn build(workspace: &Workspace, program: Program) -> Result<PathBuf> {
+    build_by_profile(workspace, program, program.profile())
+}
+
 /// Builds a program with a profile of cargo; returns its file.
-pub(crate) fn build(workspace: &Workspace, program: Program, profile: &str) -> Result<PathBuf> {
+pub(crate) fn build_by_profile(
+    workspace: &Workspace,
+    program: Program,
+    profile: &str,
+) -> Result<PathBuf> {
     let package = program.package();
     let toolchain = Toolchain::host()?;
     let mut build = toolchain.cargo();
@@ -164,7 +173,7 @@ pub(crate) fn run_with(
     arguments: &[OsString],
     input: Stdio,
 ) -> Result {
-    let mut child = Command::new(build(workspace, program, program.profile())?)
+    let mut child = Command::new(build(workspace, program)?)
         .args(arguments)
         .stdin(input)
         .spawn()

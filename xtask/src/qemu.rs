@@ -22,7 +22,7 @@ use crate::cli::{QemuArguments, Tracing};
 use crate::log::{self, Log};
 use crate::platform::{Exit, Platform};
 use crate::post_mortem::PostMortems;
-use crate::programs;
+use crate::programs::{self, Program};
 use crate::setup;
 use crate::system::System;
 use crate::temporary;
@@ -79,7 +79,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
         return emulate(workspace, &platform, &emulator, &built, arguments, None);
     };
     // The reader is built before: an interruption may end the run, but not keep the trace from being written.
-    let reader = programs::reader(workspace)?;
+    let reader = programs::build(workspace, Program::Trace)?;
     let ram = temporary::File::new_in(workspace.target());
     let ram = ram.context("cannot make a file for the machine's RAM")?;
     let ram_file = Some(ram.path());

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use serde::Deserialize;
 
 use crate::Result;
@@ -30,9 +30,8 @@ pub(crate) struct Symbolizer {
 impl Symbolizer {
     /// Builds it, unless it is there.
     pub(crate) fn build(workspace: &Workspace) -> Result<Self> {
-        let program = Program::Symbols;
         Ok(Self {
-            file: programs::build(workspace, program, program.profile())?,
+            file: programs::build(workspace, Program::Symbols)?,
         })
     }
 
@@ -73,12 +72,8 @@ impl Symbolizer {
         if let Some(mut pipe) = child.stdin.take() {
             let _ = pipe.write_all(input.as_bytes());
         }
-        let output = child.wait_with_output()?;
-        if !output.status.success() {
-            let words = String::from_utf8_lossy(&output.stderr);
-            bail!("{}", words.trim_start_matches("error: ").trim_end());
-        }
-        Ok(serde_json::from_slice(&output.stdout)?)
+        let printed = programs::printed(child.wait_with_output()?)?;
+        Ok(serde_json::from_slice(&printed)?)
     }
 }
 
@@ -89,7 +84,7 @@ pub(crate) struct Symbols {
 
 impl Symbols {
     /// Those of the addresses in `path`, which are in `program`.
-    pub(crate) fn of(workspace: &Workspace, program: &Path, path: &[u64]) -> Result<Self> {
+    pub(crate) fn of(symbolizer: &Symbolizer, program: &Path, path: &[u64]) -> Result<Self> {
         let mut addresses = path.to_vec();
         addresses.sort_unstable();
         addresses.dedup();
@@ -97,7 +92,7 @@ impl Symbols {
         for address in &addresses {
             let _ = writeln!(input, "{address:#x}");
         }
-        let places = Symbolizer::build(workspace)?.ask("at", program, &input)?;
+        let places = symbolizer.ask("at", program, &input)?;
         let places: Vec<_> = places.into_iter().flatten().collect();
         ensure!(
             places.len() == addresses.len(),

@@ -57,8 +57,9 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
         false => None,
     };
     // Cargo locks the target folder while the host tests are built, and a build for a post-mortem would wait for that.
+    // If it cannot be built, the first post-mortem says so.
     let symbolizer = match everywhere && !platforms.is_empty() {
-        true => Some(Symbolizer::build(workspace)?),
+        true => Symbolizer::build(workspace).ok(),
         false => None,
     };
     let session = Session {

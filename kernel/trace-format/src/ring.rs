@@ -41,6 +41,14 @@ impl Detail {
             Self::Full => 32,
         }
     }
+
+    /// The kinds of events that a ring has if these are wanted.
+    const fn kinds(self, wanted: Kinds) -> Kinds {
+        match self {
+            Self::Lite => Kinds::LITE,
+            Self::Full => wanted,
+        }
+    }
 }
 
 /// What happens when the ring is full.
@@ -83,10 +91,7 @@ impl<'m> Ring<'m> {
     /// Makes an empty ring. `None` if `memory` has no room for an event.
     #[must_use]
     pub fn new(memory: &'m mut [u8], settings: Settings) -> Option<Self> {
-        let kinds = match settings.detail {
-            Detail::Lite => Kinds::LITE,
-            Detail::Full => settings.kinds,
-        };
+        let kinds = settings.detail.kinds(settings.kinds);
         let settings = Settings { kinds, ..settings };
         let capacity = memory.len().checked_sub(HEADER_BYTES)? / settings.detail.bytes();
         if capacity == 0 {
@@ -249,10 +254,7 @@ impl<'b> RingReader<'b> {
             settings: Settings {
                 core: header[AT_CORE],
                 detail,
-                kinds: match detail {
-                    Detail::Lite => Kinds::LITE,
-                    Detail::Full => Kinds::from_bits(word(AT_KINDS)),
-                },
+                kinds: detail.kinds(Kinds::from_bits(word(AT_KINDS))),
                 mode,
                 frequency,
             },

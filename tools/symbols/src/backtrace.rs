@@ -3,7 +3,6 @@
 //! section is `.debug_frame`, or `.eh_frame` where the compiler makes tables for unwinding (AArch64).
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use gimli::{
     BaseAddresses, CfaRule, DebugFrame, EhFrame, EndianSlice, LittleEndian, Register, RegisterRule,
@@ -46,10 +45,8 @@ impl Snapshot {
     }
 
     /// The value of the program counter and the return addresses, the innermost first, as far as they are known.
-    pub(crate) fn addresses(&self, program: &Path) -> Result<Vec<u64>> {
-        let bytes = std::fs::read(program)?;
-        let file = object::File::parse(&*bytes)?;
-        let Some(mut machine) = Machine::of(&file, self) else {
+    pub(crate) fn addresses(&self, file: &object::File<'_>) -> Result<Vec<u64>> {
+        let Some(mut machine) = Machine::of(file, self) else {
             return Ok(Vec::new());
         };
         let section = |name| {

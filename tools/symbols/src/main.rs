@@ -14,8 +14,8 @@ mod backtrace;
 mod symbols;
 
 use std::env;
+use std::fs;
 use std::io::{self, stdin, stdout};
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -42,12 +42,13 @@ fn answer() -> Result<Vec<Vec<Place>>> {
     let [question, program] = &*arguments else {
         bail!("usage: symbols frames|at|callers PROGRAM");
     };
-    let (input, program) = (io::read_to_string(stdin())?, Path::new(program));
-    let symbols = Symbols::read(program)?;
+    let (input, program) = (io::read_to_string(stdin())?, fs::read(program)?);
+    let file = object::File::parse(&*program)?;
+    let symbols = Symbols::of(&file)?;
     match question.to_str() {
         Some("frames") => each(&input, |address| symbols.frames(address)),
         Some("at") => each(&input, |address| vec![symbols.at(address)]),
-        Some("callers") => callers(program, &symbols, &input),
+        Some("callers") => callers(&file, &symbols, &input),
         _ => bail!(
             "symbols tells frames, at or callers, not {}",
             question.display()
@@ -65,7 +66,7 @@ fn each(text: &str, tell: impl Fn(u64) -> Vec<Place>) -> Result<Vec<Vec<Place>>>
 }
 
 /// The places of each function in a thread's chain of calls, the innermost first.
-fn callers(program: &Path, symbols: &Symbols, text: &str) -> Result<Vec<Vec<Place>>> {
+fn callers(program: &object::File<'_>, symbols: &Symbols, text: &str) -> Result<Vec<Vec<Place>>> {
     let (registers, stack) = text.split_once('\n').context("there is no stack")?;
     let snapshot = Snapshot::of_registers(registers).context("the registers cannot be read")?;
     let snapshot = snapshot

@@ -1,7 +1,6 @@
 //! From the address of an instruction to its source function and line, including inlined functions.
 
 use std::ops::Range;
-use std::path::Path;
 use std::rc::Rc;
 
 use addr2line::{Context, demangle_auto};
@@ -32,10 +31,8 @@ pub(crate) struct Place {
 }
 
 impl Symbols {
-    /// Reads the symbols of the file at `path`.
-    pub(crate) fn read(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path)?;
-        let file = object::File::parse(&*bytes)?;
+    /// Reads the symbols of a file.
+    pub(crate) fn of(file: &object::File<'_>) -> Result<Self> {
         let section = |id: SectionId| -> Result<Slice> {
             let data = file
                 .section_by_name(id.name())

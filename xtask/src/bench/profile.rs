@@ -19,7 +19,7 @@ use super::run::Bench;
 use crate::Result;
 use crate::build::Built;
 use crate::image::elf::Executable;
-use crate::symbols::Symbols;
+use crate::symbols::{Symbolizer, Symbols};
 use crate::ui::say;
 pub(super) use trace::{Runs, Trace};
 
@@ -40,7 +40,8 @@ pub(super) fn show(bench: &Bench<'_>, wanted: &str) -> Result<()> {
     let path = runs.path(one.min).with_context(|| {
         format!("the trace does not show {one}: it is not one stay in the kernel")
     })?;
-    let symbols = Symbols::of(bench.workspace, &built.kernel, path)?;
+    let symbolizer = Symbolizer::build(bench.workspace)?;
+    let symbols = Symbols::of(&symbolizer, &built.kernel, path)?;
     println!("{one}: {} instructions in the kernel\n", path.len());
     let kernel = Executable::parse(&fs::read(&built.kernel)?)?;
     if let Some(counts) = serialising::count(path, &kernel) {
@@ -63,8 +64,9 @@ fn show_stretch(bench: &Bench<'_>, built: &Built, wanted: &str) -> Result<()> {
         awaited,
         ..
     } = observation;
+    let symbolizer = Symbolizer::build(bench.workspace)?;
     let show = |path: &[u64]| -> Result<()> {
-        show_path(path, &Symbols::of(bench.workspace, &built.kernel, path)?);
+        show_path(path, &Symbols::of(&symbolizer, &built.kernel, path)?);
         Ok(())
     };
     println!("{one}: {} instructions\n", path.len());
@@ -91,7 +93,8 @@ pub(super) fn say_too_long(
     for (one, observation) in scenarios(measurements, observations) {
         for (what, path) in observation.too_long(one) {
             // The measurements are worth more than the names.
-            let steps = Symbols::of(bench.workspace, &built.kernel, path)
+            let steps = Symbolizer::build(bench.workspace)
+                .and_then(|symbolizer| Symbols::of(&symbolizer, &built.kernel, path))
                 .map_or_else(|error| error.to_string(), |it| by_step(path, &it));
             let length = path.len();
             say(&format!(

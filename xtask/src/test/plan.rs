@@ -163,16 +163,16 @@ pub(super) fn runs<'a>(
     let is_thrifty = scope == Scope::Portable && all && two_cores && arguments.abi.is_empty();
     if (all && two_cores && !own || log) && platform.has(Cores::TWO) {
         let is_logged = !is_thrifty || platform.is_sample();
-        let run = match (is_thrifty, is_logged) {
-            (true, true) => with_breakpoints(Run {
+        let names = match is_logged {
+            true => &[BUSY, BREAKPOINTS, HIDDEN][..],
+            false => &[BREAKPOINTS, HIDDEN],
+        };
+        let run = match is_thrifty {
+            true => with_breakpoints(Run {
                 abi: Vec::new(),
-                ..part(&format!("{BUSY},{BREAKPOINTS},{HIDDEN}"))?
+                ..part(&names.join(","))?
             }),
-            (true, false) => with_breakpoints(Run {
-                abi: Vec::new(),
-                ..part(&format!("{BREAKPOINTS},{HIDDEN}"))?
-            }),
-            (false, _) => part(BUSY)?,
+            false => part(BUSY)?,
         };
         runs.push(Run {
             cores: Cores::TWO,
@@ -183,22 +183,15 @@ pub(super) fn runs<'a>(
     // In host time, in which interrupts come at any time, with busy loops on the host.
     if all && !own || stress {
         let demo = stressed(DEMO);
-        let of_suite = Run {
-            is_stress: true,
-            ..part(if stress { filter } else { STRESS })?
-        };
-        if two_cores && filter != demo {
-            runs.push(Run {
-                cores: Cores::TWO,
-                filter: of_suite.filter.clone(),
-                system: System::target_tests(workspace)?,
-                abi: of_suite.abi.clone(),
-                hardening: of_suite.hardening.clone(),
-                ..of_suite
-            });
-        }
         if filter != demo {
-            runs.push(of_suite);
+            let several = two_cores.then_some(Cores::TWO);
+            for cores in several.into_iter().chain([arguments.cores]) {
+                runs.push(Run {
+                    cores,
+                    is_stress: true,
+                    ..part(if stress { filter } else { STRESS })?
+                });
+            }
         }
         if demo.starts_with(filter) && (scope == Scope::All || platform.is_sample()) {
             runs.push(Run {

@@ -21,12 +21,13 @@ use crate::cli::{AbiOption, Cores, Emulator, Hardening, Kernel, LogLevel, TestAr
 use crate::log::Log;
 use crate::platform::{Bochs, Platform};
 use crate::post_mortem::PostMortems;
+use crate::programs::{self, Program};
 use crate::qemu::{Ending, Machine, REAL_TIME, Supervisor};
 use crate::setup::{self, BuildTools};
 use crate::system::System;
 use crate::temporary;
 use crate::workspace::Workspace;
-use crate::{Result, bochs, programs};
+use crate::{Result, bochs};
 
 /// The parameters with the fuzzer's seed and number of calls in thousands, empty for its own, the divisor of its own
 /// number of calls, and whether it prints every call.
@@ -233,7 +234,7 @@ impl Run<'_> {
 
     /// What the reader of traces complains about in the trace that is in the machine's RAM.
     fn check_trace(&self, ram: &Path) -> Result<Option<String>> {
-        let reader = programs::build(self.workspace, programs::Program::Trace, "tool")?;
+        let reader = programs::build_by_profile(self.workspace, Program::Trace, "tool")?;
         let trace = temporary::File::new_in(self.workspace.target())?;
         let collection = programs::collection(&self.platform.name, ram, trace.path());
         let check = [OsString::from("check"), trace.path().into()];

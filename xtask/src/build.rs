@@ -160,6 +160,9 @@ pub(crate) fn build(
     let platform = request.platform;
     platform.require(request.cores)?;
     platform.require_hardening(request.hardening)?;
+    if let RootTask::System(system) = request.root_task {
+        system.require_cores(request.cores)?;
+    }
     let recipe = request.recipe();
     let bare_metal = BareMetal::of(workspace, tools, platform, &recipe);
     // An SDK has kernels that are built already.
@@ -265,12 +268,19 @@ fn build_system(
             "building {what} of `{}` for {}",
             system.name, bare_metal.platform.name
         );
+        // All tests of the repository share one `userlib`, whether or not a program has a heap.
+        let is_shared = request.user_profile == UserProfile::Tests && bare_metal.project.is_none();
+        let (more, features) = match is_shared {
+            true => (&["userlib"][..], &["userlib/heap".to_string()][..]),
+            false => Default::default(),
+        };
+        let crates = [crates, more].concat();
         bare_metal.build(
             Side::User,
             &step,
             request.user_profile.name(),
-            crates,
-            &[],
+            &crates,
+            features,
             request.abi,
             environment,
         )

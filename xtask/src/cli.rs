@@ -501,7 +501,7 @@ mod tests {
             };
             arguments.is_virtual()
         };
-        assert!(is_virtual(&[]) && is_virtual(&["--system", "turns"]));
+        assert!(is_virtual(&[]) && is_virtual(&["--system", "edf"]));
         assert!(!is_virtual(&["--real-time"]) && !is_virtual(&["--root-task", "x.elf"]));
         assert!(is_virtual(&["--root-task", "x.elf", "--icount"]));
     }

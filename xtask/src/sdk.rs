@@ -41,7 +41,7 @@ const CRATES: [&str; 8] = [
     "symbols",
     "userlib",
     "initialiser",
-    "schedulers",
+    "dispatcher",
     "system-table",
 ];
 /// The folders of example systems.

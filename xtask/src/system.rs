@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, bail};
 use system_description::{Source, outline};
 
+use crate::cli::Cores;
 use crate::platform::Platform;
 use crate::workspace::Workspace;
 use crate::{Result, describe, project};
@@ -38,6 +39,8 @@ pub(crate) struct System {
     pub(crate) project: Option<PathBuf>,
     /// The platforms on which it runs, if not all.
     platforms: Option<Vec<String>>,
+    /// The number of cores that it uses.
+    pub(crate) cores: u32,
     /// For a run that must end with failure: the output that it prints before.
     dies: Vec<String>,
     /// The output that a run must print.
@@ -190,6 +193,7 @@ impl System {
             root: outline.root.unwrap_or_else(|| INITIALISER.to_string()),
             components: outline.programs,
             platforms: outline.platforms,
+            cores: outline.cores,
             dies: outline.fails_after,
             prints: outline.prints,
         })
@@ -219,6 +223,15 @@ impl System {
         let mut words = self.dies.iter().chain(&self.prints);
         let missing = words.find(|words| !output.contains(*words))?;
         Some(format!("it did not print `{}`", missing.trim_end()))
+    }
+
+    /// Refuses a machine with fewer cores than the system uses.
+    pub(crate) fn require_cores(&self, cores: Cores) -> Result<()> {
+        if self.cores > cores.count {
+            let (name, needed) = (&self.name, self.cores);
+            bail!("the system `{name}` uses {needed} cores; add --smp {needed}");
+        }
+        Ok(())
     }
 
     /// Refuses a platform that the system does not support.

@@ -1,6 +1,31 @@
-//! Aligns the segments for large frames of every architecture (2 MiB on 64-bit processors, 64 KiB and 1 MiB
-//! on others), so that the runner loads them only once for all tests.
+//! Chooses the files of tests that are compiled, and aligns the segments for large frames of every architecture (2 MiB
+//! on 64-bit processors, 64 KiB and 1 MiB on others), so that the runner loads them only once for all tests.
 
-fn main() {
+use std::{env, fs, io};
+
+/// The variable with the files of tests that are compiled, by a part of their names, separated by commas; names of
+/// single tests may follow, after `::`. Without it, all are compiled.
+const FILES: &str = "ESCAPEMENT_TEST_FILES";
+
+fn main() -> io::Result<()> {
     println!("cargo:rustc-link-arg-bins=--defsym=segment_align=0x200000");
+    println!("cargo:rerun-if-env-changed={FILES}");
+    println!("cargo:rerun-if-changed=src");
+    let chosen = env::var(FILES).unwrap_or_default();
+    let chosen = || {
+        chosen
+            .split(',')
+            .map(|name| name.split("::").next().unwrap_or(name))
+    };
+    for entry in fs::read_dir("src")? {
+        let path = entry?.path();
+        let Some(name) = path.file_stem().and_then(|name| name.to_str()) else {
+            continue;
+        };
+        println!("cargo:rustc-check-cfg=cfg({name})");
+        if chosen().any(|part| name.contains(part)) {
+            println!("cargo:rustc-cfg={name}");
+        }
+    }
+    Ok(())
 }

@@ -219,7 +219,9 @@ fn a_build_needs_only_the_outline() {
         test.fails-after = ["bang"]
         test.prints = ["hello"]
         component.x.program = "m"
+        component.y.core = [0, 2]
         platform.large.component.x.program = "n"
+        platform.large.scheduler.s = { policy = "edf", cores = [1, 3], decision = "1 us" }
     "#;
     let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(
@@ -228,6 +230,7 @@ fn a_build_needs_only_the_outline() {
             root: Some("r".to_string()),
             programs: names(&["a", "m", "n", "z"]),
             platforms: Some(names(&["large"])),
+            cores: 4,
             fails_after: names(&["bang"]),
             prints: names(&["hello"]),
         })

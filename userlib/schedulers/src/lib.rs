@@ -15,6 +15,7 @@ mod admission;
 mod cluster;
 mod edf_vd;
 mod fraction;
+mod many_cores;
 mod queue;
 mod task;
 #[cfg(test)]
@@ -24,6 +25,7 @@ mod time;
 pub use admission::{Admission, OneCore, Unchecked, Unschedulable};
 pub use cluster::{Action, Cluster, Completion, Core, Error, LowTasks, Mode, Refusal};
 pub use edf_vd::{EdfVd, NotAccepted};
+pub use many_cores::{ManyCores, NotShown};
 pub use queue::Queue;
 pub use task::{Arrivals, Criticality, Overrun, Task, TaskId};
 pub use time::{Duration, Instant};

@@ -11,6 +11,8 @@ pub(super) struct Timer {
 }
 
 impl Timer {
+    pub(super) const IS_THERE: bool = abi::config::USER_TIMER;
+
     /// A hundred years.
     pub(super) const LONGEST: Microseconds = Microseconds(100 * 365 * 86_400 * 1_000_000);
 

@@ -46,6 +46,9 @@ pub struct Alarm {
 }
 
 impl Alarm {
+    /// Whether user programs may use the timer; on some boards they may only with the ABI's option `user-timer`.
+    pub const IS_THERE: bool = Timer::IS_THERE;
+
     /// Opens the board's timer.
     pub fn open(environment: &mut Environment) -> Result<Self> {
         Ok(Self {

@@ -24,6 +24,8 @@ pub(super) struct Timer {
 }
 
 impl Timer {
+    pub(super) const IS_THERE: bool = true;
+
     pub(super) const LONGEST: Microseconds = Microseconds(0xffff * 1_000_000 / FREQUENCY);
 
     pub(super) fn open(environment: &mut Environment) -> Result<Self> {

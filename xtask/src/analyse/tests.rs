@@ -65,7 +65,9 @@ fn figures_are_those_of_the_reference_results() {
 fn the_example_systems_are_in_time() {
     let workspace = Workspace::find().unwrap();
     for name in Files::names(&workspace) {
-        for platform in ["pc99", "kzm"] {
+        let system = Files::load(&workspace, &name).unwrap();
+        let platforms = ["pc99", "kzm"].into_iter();
+        for platform in platforms.filter(|platform| system.runs_on(platform)) {
             let report = report_on(&text_of(&name), platform);
             assert!(report.holds, "{name} on {platform}\n{}", report.text());
             let promises = report.rows.iter().filter(|row| row.deadline.is_some());
@@ -77,7 +79,9 @@ fn the_example_systems_are_in_time() {
 /// Each system with one value that is too large, and the component to which that value belongs.
 const OVERLOADS: &[(&str, &str, &str, &str)] = &[
     ("demo", "45 ms", "49 ms", "client-a"),
+    ("edf", "40 ms", "45 ms", "first"),
     ("faults", "\"2 ms\"", "\"17 ms\"", "faulty"),
+    ("gedf", "120 ms", "290 ms", "third"),
     (
         "idlers",
         "service = \"4 ms\"",
@@ -101,7 +105,6 @@ const OVERLOADS: &[(&str, &str, &str, &str)] = &[
     ("pieces", "\"100 us\"", "\"2300 us\"", "sampler"),
     ("restarts", "\"15 ms\"", "\"38 ms\"", "client"),
     ("tolls", "\"5 ms\"", "\"12 ms\"", "saver"),
-    ("turns", "75 ms", "150 ms", "third"),
 ];
 
 /// The first of the system's values that is `before` becomes `after`.

@@ -100,6 +100,7 @@ pub(super) fn runs<'a>(
         cores: arguments.cores,
         hardening: arguments.hardening.clone(),
         filter: filter.to_string(),
+        files: String::new(),
         memory: None,
         fuzz_divisor: (scope != Scope::All).then_some(CALLS_DIVISOR),
         is_example: false,
@@ -150,48 +151,48 @@ pub(super) fn runs<'a>(
     } else if !fuzz && !benchmark && !machine && !system && !log && !stress && !trace {
         runs.push(suite()?);
     }
+    // A short run builds a kernel less: those of several cores have breakpoints, too. The log, whose libraries take
+    // long to compile, is tested on one platform only.
+    let is_thrifty = scope == Scope::Portable && all && two_cores && arguments.abi.is_empty();
+    let on_two_cores = |run| {
+        let run = Run {
+            cores: Cores::TWO,
+            ..run
+        };
+        match is_thrifty {
+            true => with_breakpoints(run),
+            false => run,
+        }
+    };
     // Tests of several cores.
     if all && two_cores && !is_joined {
-        runs.push(Run {
-            cores: Cores::TWO,
-            ..part(CORES)?
-        });
+        let names = match is_thrifty {
+            true => [CORES, BREAKPOINTS, HIDDEN].join(","),
+            false => CORES.to_string(),
+        };
+        runs.push(on_two_cores(part(&names)?));
     }
-    // A short run builds two kernels less: the kernel with the log is also the one with breakpoints and without a
-    // timer for users, and the examples and the fuzzer run on the suite's kernel. On one platform only it has the log,
-    // whose libraries take long to compile.
-    let is_thrifty = scope == Scope::Portable && all && two_cores && arguments.abi.is_empty();
-    if (all && two_cores && !own || log) && platform.has(Cores::TWO) {
-        let is_logged = !is_thrifty || platform.is_sample();
-        let names = match is_logged {
-            true => &[BUSY, BREAKPOINTS, HIDDEN][..],
-            false => &[BREAKPOINTS, HIDDEN],
-        };
-        let run = match is_thrifty {
-            true => with_breakpoints(Run {
-                abi: Vec::new(),
-                ..part(&names.join(","))?
-            }),
-            false => part(BUSY)?,
-        };
+    let is_logged = all && two_cores && !own && (!is_thrifty || platform.is_sample());
+    if (is_logged || log) && platform.has(Cores::TWO) {
         runs.push(Run {
-            cores: Cores::TWO,
-            is_logged,
-            ..run
+            is_logged: true,
+            ..on_two_cores(part(BUSY)?)
         });
     }
     // In host time, in which interrupts come at any time, with busy loops on the host.
     if all && !own || stress {
         let demo = stressed(DEMO);
         if filter != demo {
-            let several = two_cores.then_some(Cores::TWO);
-            for cores in several.into_iter().chain([arguments.cores]) {
-                runs.push(Run {
-                    cores,
+            let run = || -> Result<_> {
+                Ok(Run {
                     is_stress: true,
                     ..part(if stress { filter } else { STRESS })?
-                });
+                })
+            };
+            if two_cores {
+                runs.push(on_two_cores(run()?));
             }
+            runs.push(run()?);
         }
         if demo.starts_with(filter) && (scope == Scope::All || platform.is_sample()) {
             runs.push(Run {
@@ -217,7 +218,7 @@ pub(super) fn runs<'a>(
         });
     }
     // Without options, user mode has no access to the timer's registers.
-    if (all && !own && !is_thrifty || filter.starts_with(HIDDEN)) && !platform.timer.is_empty() {
+    if (all && !own || filter.starts_with(HIDDEN)) && !platform.timer.is_empty() {
         runs.push(Run {
             abi: arguments.abi.clone(),
             ..part(if all { HIDDEN } else { filter })?
@@ -234,7 +235,7 @@ pub(super) fn runs<'a>(
             ..part("boot_info")?
         });
     }
-    let usual_abi = match is_joined || is_thrifty {
+    let usual_abi = match is_joined {
         true => suite()?.abi,
         false => arguments.abi.clone(),
     };
@@ -246,16 +247,27 @@ pub(super) fn runs<'a>(
         };
         for name in names.filter(|name| example(name).contains(filter) && is_wanted(name)) {
             let system = System::load(workspace, &name)?;
-            if system.runs_on(&platform.name) {
-                runs.push(Run {
-                    is_example: true,
-                    cores: match is_joined {
-                        true => Cores::TWO,
-                        false => arguments.cores,
-                    },
-                    abi: usual_abi.clone(),
-                    ..run(system)
-                });
+            if !system.runs_on(&platform.name) {
+                continue;
+            }
+            let needs_several = system.cores > arguments.cores.count;
+            let example = Run {
+                is_example: true,
+                cores: match is_joined {
+                    true => Cores::TWO,
+                    false => arguments.cores,
+                },
+                abi: usual_abi.clone(),
+                ..run(system)
+            };
+            if !needs_several {
+                runs.push(example);
+            } else if two_cores {
+                // On a kernel of the suite.
+                runs.push(on_two_cores(Run {
+                    abi: suite()?.abi,
+                    ..example
+                }));
             }
         }
     }
@@ -283,14 +295,36 @@ pub(super) fn runs<'a>(
     }
     if all && two_cores && !own {
         // With the same options as the suite on two cores, so that they share what is built.
-        runs.push(Run {
-            cores: Cores::TWO,
+        runs.push(on_two_cores(Run {
             filter: FUZZ_OF_ALL_CORES.to_string(),
             abi: [&arguments.abi[..], &platform.timer].concat(),
             ..run(System::fuzzer(workspace)?)
-        });
+        }));
+    }
+    if scope != Scope::All {
+        choose_files(&mut runs, &suite()?.system.name);
     }
     Ok(runs)
+}
+
+/// Chooses the files of the suite that are compiled: programs with the same options hold the tests of all runs on them,
+/// and no others.
+fn choose_files(runs: &mut [Run<'_>], suite: &str) {
+    let is_suite = |run: &Run<'_>| run.system.name == suite;
+    let options = |run: &Run<'_>| (run.abi.clone(), run.cores.are_several());
+    let parts = runs.iter().filter(|run| is_suite(run));
+    let parts: Vec<_> = parts
+        .map(|run| (options(run), run.filter.clone()))
+        .collect();
+    for run in runs.iter_mut().filter(|run| is_suite(run)) {
+        let own = options(run);
+        let same = parts.iter().filter(|(options, _)| *options == own);
+        let same: Vec<_> = same.map(|(_, filter)| &**filter).collect();
+        // An empty filter lets all tests through.
+        if !same.contains(&"") {
+            run.files = same.join(",");
+        }
+    }
 }
 
 /// A run on a kernel whose ABI has the processor's debug registers.

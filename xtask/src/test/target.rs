@@ -37,8 +37,12 @@ const FUZZ_DIVISOR: &str = "divisor";
 const FUZZ_TRACE: &str = "trace";
 /// The parameter with the attacks against which the kernel is hardened.
 const HARDENED: &str = "hardened";
+/// The parameter that is not empty if time is the host's.
+const HOST_TIME: &str = "real-time";
 /// The variable with the memory of a large machine in MiB, for the tests' compilation.
 const MEMORY: &str = "ESCAPEMENT_TEST_MEMORY";
+/// The variable with the files of tests that are compiled.
+const FILES: &str = "ESCAPEMENT_TEST_FILES";
 
 /// One boot of a system.
 #[derive(Debug)]
@@ -51,6 +55,8 @@ pub(super) struct Run<'a> {
     pub(super) cores: Cores,
     pub(super) hardening: Hardening,
     pub(super) filter: String,
+    /// The files of tests that are compiled, by a part of their names, separated by commas; all if it is empty.
+    pub(super) files: String,
     /// The memory of a large machine, in MiB.
     pub(super) memory: Option<u32>,
     /// What the fuzzer's campaigns divide their own numbers of calls by.
@@ -115,11 +121,11 @@ impl Run<'_> {
         let trace = number(Some(self.arguments.fuzz_trace.into()));
         let memory = number(self.memory.map(u64::from));
         let attacks: Vec<_> = self.hardening.features().collect();
-        let real_time = (!self.is_virtual()).then_some(REAL_TIME);
-        let environment: Vec<_> = [Some((MEMORY, &*memory)), real_time]
-            .into_iter()
-            .flatten()
-            .collect();
+        let is_real_time = !self.is_virtual();
+        // An example's programs are compiled for it.
+        let real_time = (self.is_example && is_real_time).then_some(REAL_TIME);
+        let suite = [(MEMORY, &*memory), (FILES, &*self.files)];
+        let environment: Vec<_> = suite.into_iter().chain(real_time).collect();
         let all = Tracing::default();
         let request = Request {
             platform: self.platform,
@@ -141,6 +147,7 @@ impl Run<'_> {
                 (FUZZ_DIVISOR, &divisor),
                 (FUZZ_TRACE, &trace),
                 (HARDENED, &attacks.join(",")),
+                (HOST_TIME, if is_real_time { "yes" } else { "" }),
             ],
         };
         build::build(workspace, tools, &request)

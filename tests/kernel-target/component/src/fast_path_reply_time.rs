@@ -212,7 +212,7 @@ fn limited_time(test: &mut Test) -> Outcome {
 /// The server tries it at times that are 2 us apart, about the end of its budget. So several of them must be in the
 /// last 20 us, though the server does not know its end exactly.
 fn less_than_the_smallest_budget(test: &mut Test) -> Outcome {
-    if option_env!("ESCAPEMENT_REAL_TIME").is_some() {
+    if test.is_in_real_time() {
         // Only in virtual time does the server have about the same time twice.
         return Ok(());
     }

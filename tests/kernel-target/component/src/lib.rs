@@ -27,17 +27,17 @@ macro_rules! tests {
     };
 }
 
-/// Names the files.
+/// Names the files. The build script sets a condition with the name of each file that is to be compiled.
 macro_rules! groups {
     ($($(#[$attribute:meta])* $group:ident),* $(,)?) => {
-        $($(#[$attribute])* mod $group;)*
+        $($(#[$attribute])* #[cfg($group)] mod $group;)*
 
         /// The names of the files, and of the tests in each.
         pub const GROUPS: &[(&str, &[&str])] = &[
-            $($(#[$attribute])* (stringify!($group), $group::NAMES)),*
+            $($(#[$attribute])* #[cfg($group)] (stringify!($group), $group::NAMES)),*
         ];
 
-        const RUN: &[&[fn(&mut Test) -> Outcome]] = &[$($(#[$attribute])* $group::TESTS),*];
+        const RUN: &[&[fn(&mut Test) -> Outcome]] = &[$($(#[$attribute])* #[cfg($group)] $group::TESTS),*];
     };
 }
 

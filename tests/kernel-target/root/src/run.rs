@@ -32,6 +32,9 @@ const LENT: &[usize] = if abi::config::X86_64 {
     &[slots::IRQ_CONTROL]
 };
 
+/// The parameter that is not empty if time is the host's.
+const REAL_TIME: &str = "real-time";
+
 /// The state of the runner.
 pub struct Runner<'a> {
     environment: &'a mut Environment,
@@ -146,6 +149,8 @@ impl<'a> Runner<'a> {
         self.clock.give(environment, process)?;
         process.give_number(environment, names::GROUP, group)?;
         process.give_number(environment, names::INDEX, index)?;
+        let is_real = !archive::parameter(REAL_TIME).is_empty();
+        process.give_number(environment, names::REAL_TIME, is_real.into())?;
         process.set_priorities(environment, PRIORITY, u8::MAX)?;
         process.set_criticalities(environment, 0, userlib::abi::MAX_CRITICALITY)?;
         // The previous test may have left another level.

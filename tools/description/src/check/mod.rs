@@ -14,7 +14,7 @@ use serde_spanned::Spanned;
 use toml::de::DeTable;
 
 use crate::decode::{Gap, decode};
-use crate::file::{self, At, File};
+use crate::file::{self, At, File, Many};
 use crate::platform::Platform;
 use crate::report::{Diagnostic, Kind, Report, Severity, Source, Span};
 use crate::suggest::nearest;
@@ -47,6 +47,8 @@ pub struct Outline {
     pub programs: Vec<String>,
     /// The platforms on which it runs, if not all.
     pub platforms: Option<Vec<String>>,
+    /// How many cores it uses: one more than the highest number of a core in the description.
+    pub cores: u32,
     /// For a run that must end with failure: what it prints before.
     pub fails_after: Vec<String>,
     /// What a run must print.
@@ -98,11 +100,15 @@ pub fn outline(source: Source) -> Result<Outline, Vec<Diagnostic>> {
         return Err(report.finish(0));
     };
     let mut programs = Vec::new();
+    let mut last_core = 0;
     let variants = file.platform.0.iter().map(|(_, variant)| variant);
     for file in std::iter::once(&file).chain(variants) {
         programs.extend(programs_of(file));
+        last_core = cores_of(file).fold(last_core, i64::max);
     }
     Ok(Outline {
+        // A number that is none of a core is for `check` to refuse.
+        cores: u32::try_from(last_core).unwrap_or(0).saturating_add(1),
         root: file.root.map(|root| root.value),
         programs: each_once(programs),
         platforms: file
@@ -138,6 +144,20 @@ fn programs_of(file: &File) -> impl Iterator<Item = String> {
     programs
         .chain(&file.programs)
         .map(|program| program.value.clone())
+}
+
+/// The cores that a description names.
+fn cores_of(file: &File) -> impl Iterator<Item = i64> {
+    let components = file.component.0.iter();
+    let of_components = components.filter_map(|(_, one)| one.core.as_ref());
+    let of_components = of_components.flat_map(|core| match &core.value {
+        Many::One(core) => vec![*core],
+        Many::List(cores) => cores.iter().map(|core| core.value).collect(),
+    });
+    let schedulers = file.scheduler.0.iter();
+    let of_schedulers = schedulers.filter_map(|(_, one)| one.cores.as_ref());
+    let of_schedulers = of_schedulers.flat_map(|cores| cores.iter().map(|core| core.value));
+    of_components.chain(of_schedulers)
 }
 
 fn each_once(mut names: Vec<String>) -> Vec<String> {

@@ -143,6 +143,7 @@ pub struct Cluster<const CORES: usize, const TASKS: usize> {
     scheduled: [Running; CORES],
     mode: Mode,
     low_tasks: LowTasks,
+    grain: Duration,
     #[cfg(test)]
     pub(crate) fault: crate::tests::Fault,
 }
@@ -158,9 +159,17 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
             scheduled: [Running::Nothing; CORES],
             mode: Mode::Low,
             low_tasks,
+            grain: Duration(0),
             #[cfg(test)]
             fault: crate::tests::Fault::None,
         }
+    }
+
+    /// Sets the shortest time after which [`decide`](Self::decide) wants to look at a budget again: a job may exceed its
+    /// budget by less than that. It must be longer than what a decision costs. Without it, decisions would come ever
+    /// closer to the end of a budget, because what they cost is not charged to the job.
+    pub fn set_grain(&mut self, grain: Duration) {
+        self.grain = grain;
     }
 
     /// Adds a task if the admission test accepts the set with it.
@@ -300,7 +309,7 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
         let budgets = self
             .running()
             .filter_map(|id| self.job(id).ok())
-            .map(|job| now + job.remaining);
+            .map(|job| now + job.remaining.max(self.grain));
         budgets.fold(release, Instant::min)
     }
 

@@ -4,6 +4,7 @@ mod admission;
 mod example;
 mod levels;
 mod links;
+mod many_cores;
 mod queues;
 mod simso;
 mod simulation;

@@ -17,6 +17,8 @@ pub mod names {
     pub const GROUP: &str = "group";
     /// The index of the test in its file.
     pub const INDEX: &str = "index";
+    /// 1 if time is the host's, 0 if it is virtual.
+    pub const REAL_TIME: &str = "real-time";
     /// The root task's CNode.
     pub const ROOT_CNODE: &str = "root-cnode";
     /// The capability to make ASID pools.

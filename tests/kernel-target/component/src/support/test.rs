@@ -53,6 +53,11 @@ impl Test {
         unsafe { &*words.as_ptr().cast() }
     }
 
+    /// Whether time is the host's, in which a program does not take the same time twice.
+    pub fn is_in_real_time(&self) -> bool {
+        self.startup.number(names::REAL_TIME) != 0
+    }
+
     /// A new object.
     pub fn create<T: FixedObject>(&mut self) -> Result<T> {
         self.allocator.create()

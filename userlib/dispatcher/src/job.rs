@@ -1,0 +1,75 @@
+//! What tasks, and clients that cause jobs, tell the scheduler.
+
+use userlib::cap::Endpoint;
+use userlib::{Message, Microseconds};
+
+/// The labels of messages to the scheduler, beyond those of faults. The badge of the endpoint is the task.
+pub(crate) mod label {
+    /// A call: the job is completed. The reply is the release of the next job.
+    pub const COMPLETED: usize = 100;
+    /// The thread is about to wait for something other than a job.
+    pub const WAITS: usize = 101;
+    /// A call: the thread can continue its job.
+    pub const CONTINUES: usize = 102;
+    /// The job enters a non-preemptible section (word 0 is 1), or leaves it (0).
+    pub const NON_PREEMPTIBLE: usize = 103;
+    /// The job's deadline is to be the time in words 0 and 1, the low 32 bits first.
+    pub const DEADLINE: usize = 104;
+    /// A job of a sporadic task arrives.
+    pub const ARRIVED: usize = 105;
+}
+
+/// The present job of a task, for the task's own thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    pub(crate) scheduler: Endpoint,
+}
+
+impl Job {
+    /// Waits for something other than time, such as a signal or the reply of an active server: other jobs run until
+    /// `wait` returns. A job that waits without this leaves its core idle, and, with YieldToTimeout or timeout faults
+    /// as the source of time, the scheduler without a clock until the next message.
+    ///
+    /// A passive server is called without this: it runs on the caller's context.
+    pub fn while_waiting<R>(&self, wait: impl FnOnce() -> R) -> R {
+        self.scheduler.send(Message::empty(label::WAITS));
+        let result = wait();
+        self.scheduler.call(Message::empty(label::CONTINUES));
+        result
+    }
+
+    /// Runs `section` without preemption by other tasks of the cluster.
+    pub fn without_preemption<R>(&self, section: impl FnOnce() -> R) -> R {
+        let set = |value| {
+            self.scheduler
+                .send(Message::new(label::NON_PREEMPTIBLE, &[value]))
+        };
+        set(1);
+        let result = section();
+        set(0);
+        result
+    }
+
+    /// Schedules the rest of the job by another deadline, a time of the scheduler's clock. The deadline that it must
+    /// keep does not change.
+    pub fn set_deadline(&self, deadline: Microseconds) {
+        let words = [deadline.0 as u32 as usize, (deadline.0 >> 32) as usize];
+        self.scheduler.send(Message::new(label::DEADLINE, &words));
+    }
+
+    /// Reports that the job is completed, and waits for the next.
+    pub(crate) fn complete(&self) {
+        self.scheduler.call(Message::empty(label::COMPLETED));
+    }
+}
+
+/// The right to report arrivals of a sporadic task's jobs.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrivals(pub Endpoint);
+
+impl Arrivals {
+    /// Reports that a job arrives.
+    pub fn report(&self) {
+        self.0.send(Message::empty(label::ARRIVED));
+    }
+}

@@ -1,0 +1,53 @@
+//! A timer of the scheduler's own, whose interrupt is a notification bound to the scheduler.
+
+use schedulers::Instant;
+use userlib::drivers::Alarm;
+use userlib::time::Clock;
+use userlib::{Environment, Microseconds, Result};
+
+use super::{Inbox, Local, Source, Turn, duration, instant};
+
+/// The board's one-shot timer, and a clock that user mode reads.
+pub struct OwnTimer {
+    clock: Clock,
+    alarm: Alarm,
+}
+
+impl OwnTimer {
+    /// Whether user programs may use the board's timer.
+    pub const IS_THERE: bool = Alarm::IS_THERE;
+
+    /// Opens the board's timer for the calling thread, the scheduler.
+    pub fn open(environment: &mut Environment, clock: Clock) -> Result<Self> {
+        let alarm = Alarm::open(environment)?;
+        environment.tcb.bind_notification(alarm.notification())?;
+        Ok(Self { clock, alarm })
+    }
+}
+
+impl Source for OwnTimer {
+    fn now(&mut self) -> Result<Instant> {
+        Ok(instant(self.clock.now()))
+    }
+
+    fn turn(&mut self, local: &Local, until: Instant, inbox: &Inbox) -> Result<Turn> {
+        let left = Microseconds((until - self.now()?).0);
+        if left == Microseconds(0) {
+            return Ok(Turn::none(self.now()?));
+        }
+        // A longer turn ends early, without an event.
+        self.alarm.set(left.min(Alarm::longest()))?;
+        local.proceed();
+        let received = inbox.events.recv(inbox.spare);
+        let is_alarm = received.message.is_none();
+        if is_alarm {
+            self.alarm.acknowledge()?;
+        }
+        Ok(Turn {
+            now: self.now()?,
+            consumed: duration(local.context.consumed()?),
+            ran: true,
+            received: (!is_alarm).then_some(received),
+        })
+    }
+}

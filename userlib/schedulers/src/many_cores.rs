@@ -1,0 +1,90 @@
+//! Tests of global EDF on several cores.
+
+use crate::admission::Admission;
+use crate::fraction::Fraction;
+use crate::task::Task;
+use crate::time::Duration;
+
+/// Two sufficient tests of preemptive EDF on any number of identical cores, between which jobs migrate; one of them
+/// must succeed. A deadline after the period counts as the period. Budgets are those of low mode; overheads must have
+/// been added to them.
+///
+/// By densities (J. Goossens, S. Funk and S. Baruah, Real-Time Systems, 2003; with deadlines before periods M. Bertogna
+/// and others, ECRTS 2005): if the largest is d, those of all tasks are at most m - (m - 1) d in sum, on m cores.
+///
+/// By interference (M. Bertogna and others, IEEE TPDS, 2009; the first round): in the window of each job the others
+/// cannot keep all cores busy for longer than the job can wait.
+#[derive(Clone, Copy, Debug)]
+pub struct ManyCores;
+
+/// Neither test of [`ManyCores`] succeeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotShown {
+    /// The place of the first task, in the order of their numbers, whose jobs may have to wait for too long by the second
+    /// test; the new task is the last.
+    pub task: usize,
+    /// How long they may have to wait.
+    pub waits: Duration,
+    /// How long they can wait.
+    pub slack: Duration,
+}
+
+impl Admission for ManyCores {
+    type Reason = NotShown;
+
+    fn test<'a>(
+        &self,
+        cores: usize,
+        tasks: impl Iterator<Item = &'a Task> + Clone,
+    ) -> Result<(), NotShown> {
+        if are_sparse(cores, tasks.clone()) {
+            return Ok(());
+        }
+        for (place, late) in tasks.clone().enumerate() {
+            let others = tasks.clone().enumerate();
+            let others = others.filter(|(other, _)| *other != place);
+            let deadline = constrained(late);
+            let slack = deadline - late.budget;
+            let most = slack + Duration(1);
+            let work = others
+                .map(|(_, task)| due_in(task, deadline).min(most))
+                .fold(Duration(0), |sum, work| sum + work);
+            let waits = Duration(work.0 / cores as u64);
+            if waits > slack || late.budget > deadline {
+                return Err(NotShown {
+                    task: place,
+                    waits,
+                    slack,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the densities are small enough.
+fn are_sparse<'a>(cores: usize, tasks: impl Iterator<Item = &'a Task>) -> bool {
+    let (mut sum, mut largest) = (Fraction::ZERO, Fraction::ZERO);
+    for task in tasks {
+        let density = Fraction::of(task.budget, constrained(task));
+        sum = sum.plus(density);
+        largest = largest.max(density);
+    }
+    for _ in 1..cores {
+        sum = sum.plus(largest);
+    }
+    let share = Fraction::of(Duration(1), Duration(cores as u64));
+    sum.times(share).is_at_most_one()
+}
+
+/// The most that a task executes with deadlines in the window of a job that ends with one of its own deadlines.
+fn due_in(task: &Task, window: Duration) -> Duration {
+    let (jobs, rest) = (window.0 / task.period.0, window.0 % task.period.0);
+    let carried = Duration(rest).min(task.budget);
+    Duration(task.budget.0.saturating_mul(jobs)) + carried
+}
+
+/// The deadline, if it is not after the period.
+fn constrained(task: &Task) -> Duration {
+    task.deadline.min(task.period)
+}

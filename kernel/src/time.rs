@@ -108,6 +108,13 @@ impl Clock {
         ticks(time, self.ticks_per_second)
     }
 
+    /// The first tick at which the clock shows this time since boot, or a later one.
+    pub const fn first_tick(self, time: Microseconds) -> Ticks {
+        let ticks = self.ticks(time);
+        let is_before = self.microseconds(ticks).0 < time.0;
+        Ticks(ticks.0 + is_before as u64)
+    }
+
     /// The microseconds of a duration, rounded down.
     pub const fn microseconds(self, ticks: Ticks) -> Microseconds {
         let whole = ticks.0 / self.ticks_per_second * 1_000_000;
@@ -153,6 +160,10 @@ mod tests {
                 let there = clock.ticks(Microseconds(time));
                 let back = clock.microseconds(there).0;
                 assert!(back == time || back + 1 == time, "{time} at {frequency}");
+                let first = clock.first_tick(Microseconds(time));
+                assert!(clock.microseconds(first).0 >= time, "{time} at {frequency}");
+                let before = Ticks(first.0.saturating_sub(1));
+                assert!(time == 0 || clock.microseconds(before).0 < time);
             }
             assert!(clock.ticks(clock.max_period()).0 <= u64::MAX / 8);
         }

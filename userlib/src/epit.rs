@@ -40,6 +40,9 @@ register_structs! {
 #[derive(Clone, Copy)]
 pub struct Epit(&'static Registers);
 
+// SAFETY: the registers are mapped permanently, alike for all threads of the address space.
+unsafe impl Send for Epit {}
+
 impl Epit {
     /// The timer with its register page mapped permanently at `address`.
     pub(crate) fn at(address: usize) -> Self {

@@ -78,6 +78,8 @@ pub(crate) struct Request<'a> {
     pub(crate) variables: bool,
     /// Variables for the compilation of components and root task.
     pub(crate) environment: &'a [(&'a str, &'a str)],
+    /// Features of the repository's crates, as `CRATE/FEATURE`.
+    pub(crate) features: &'a [&'a str],
     /// What the root task finds in its archive; another value needs no other programs.
     pub(crate) parameters: &'a [(&'a str, &'a str)],
 }
@@ -132,6 +134,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BuildArguments) -> Result {
         user_profile: UserProfile::Shipped,
         variables: false,
         environment: &[],
+        features: &[],
         parameters: &[],
     };
     let built = build(workspace, &tools, &request)?;
@@ -268,19 +271,24 @@ fn build_system(
             "building {what} of `{}` for {}",
             system.name, bare_metal.platform.name
         );
+        let mut features = request.features.to_vec();
         // All tests of the repository share one `userlib`, whether or not a program has a heap.
-        let is_shared = request.user_profile == UserProfile::Tests && bare_metal.project.is_none();
-        let (more, features) = match is_shared {
-            true => (&["userlib"][..], &["userlib/heap".to_string()][..]),
-            false => Default::default(),
-        };
-        let crates = [crates, more].concat();
+        if request.user_profile == UserProfile::Tests && bare_metal.project.is_none() {
+            features.push("userlib/heap");
+        }
+        // Cargo wants the crates of features to be built, too.
+        let owners = features
+            .iter()
+            .filter_map(|feature| feature.split_once('/'));
+        let owners = owners.map(|(name, _)| name);
+        let crates: Vec<_> = crates.iter().copied().chain(owners).collect();
+        let features: Vec<_> = features.iter().map(|feature| feature.to_string()).collect();
         bare_metal.build(
             Side::User,
             &step,
             request.user_profile.name(),
             &crates,
-            features,
+            &features,
             request.abi,
             environment,
         )

@@ -72,6 +72,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
         user_profile: build::UserProfile::Shipped,
         variables: arguments.gdb,
         environment: &environment,
+        features: &[],
         parameters: &[],
     };
     let built = build::build(workspace, &tools, &request)?;

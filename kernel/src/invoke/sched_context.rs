@@ -143,7 +143,8 @@ impl<A: Arch> Invocation<A> {
         Ok(YieldTo {
             target,
             answer: YieldAnswer::Long,
-            timer: Some(clock.ticks(instant)),
+            // So that the answer never tells an earlier time when it has come.
+            timer: Some(clock.first_tick(instant)),
             reply,
         })
     }

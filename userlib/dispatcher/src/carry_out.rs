@@ -8,8 +8,8 @@ use crate::source::Source;
 use crate::worker::Worker;
 
 impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS, S> {
-    /// Decides what runs, and carries that out; the job on the scheduler's own core begins with its turn. Returns the
-    /// time of the next decision, if no event comes before.
+    /// Decides what runs, and carries that out; a job on the scheduler's own core begins with its turn. Returns the time of
+    /// the next decision, if no event comes before.
     pub(crate) fn decide(
         &mut self,
         environment: &Environment,
@@ -34,9 +34,9 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
                     }
                     counts.dispatches += 1;
                     if let Some(worker) = worker(workers, task) {
-                        counts.migrations += u64::from(worker.core != core);
-                        worker.migrate(core, configuration.controls[core])?;
-                        if core != 0 || worker.timeout().is_none() {
+                        let migrates = worker.migrate(core, configuration.controls[core])?;
+                        counts.migrations += u64::from(migrates);
+                        if core != 0 {
                             worker.proceed()?;
                         }
                     }

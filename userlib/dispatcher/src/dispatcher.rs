@@ -1,14 +1,12 @@
 //! The scheduler's loop.
 
-use schedulers::{
-    Admission, Cluster, Completion, Core, Duration, Instant, Mode, Refusal, Task, TaskId,
-};
+use schedulers::{Admission, Cluster, Completion, Duration, Instant, Mode, Refusal, Task, TaskId};
 use userlib::cap::{Endpoint, Reply, SchedControl};
 use userlib::thread::ThreadParameters;
-use userlib::{Capability, Environment, Error, Fault, Received, Result, Rights};
+use userlib::{Capability, Environment, Error, Fault, Message, Received, Result, Rights};
 
 use crate::job::{Arrivals, Job, label};
-use crate::source::{Inbox, Local, Source};
+use crate::source::{Arrived, Inbox, Source};
 use crate::worker::{SLICE, State, Worker};
 
 /// The longest time between two decisions: kernels refuse times that their clocks cannot reach.
@@ -32,7 +30,8 @@ pub enum Event {
     Refused(TaskId, schedulers::Error),
     /// The thread of a task has faulted. The task is removed.
     Faulted(TaskId, Fault),
-    /// A message that does not come from a task. If it is a call, its caller waits for the reply.
+    /// A message that comes neither from a task nor from a client that reports arrivals. If it is a call, the observer must
+    /// reply at once: later the reply object takes another call.
     Message(Received, Reply),
 }
 
@@ -58,7 +57,7 @@ pub struct Counts {
     pub decisions: u64,
     /// Jobs that began or continued on a core which had run something else.
     pub dispatches: u64,
-    /// Jobs, or parts of them, on another core than their task's last.
+    /// Jobs, or parts of them, on another core than the last of their task.
     pub migrations: u64,
 }
 
@@ -67,8 +66,9 @@ pub struct Counts {
 pub struct Configuration<const CORES: usize> {
     /// The right to configure contexts on each core; the scheduler's own core is the first.
     pub controls: [SchedControl; CORES],
-    /// The priority of tasks whose turn it is. The scheduler's must be higher by two; a thread that continues after
-    /// waiting has the priority between them for an instant. The priority below runs when no job is ready.
+    /// The priority of tasks, from 1 to 253. The scheduler's must be higher by at least two: a thread that continues after
+    /// waiting has the priority between until it has told the scheduler. The priority below is that of a thread which
+    /// never waits, and has the core when no job is ready; so other schedulers on the core have higher ones.
     pub priority: u8,
 }
 
@@ -90,7 +90,8 @@ pub struct Dispatcher<const CORES: usize, const TASKS: usize, S> {
 }
 
 impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS, S> {
-    /// The badge of the thread that runs when no job does. Those of tasks are below, and not 0.
+    /// The badge of the thread that runs when no job does. Those of tasks are below, and not 0; those of their clients are
+    /// above.
     const IDLE: usize = TASKS + 1;
 
     /// A dispatcher for a cluster without tasks. `source` makes the source of time; it gets a context on the
@@ -137,6 +138,11 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         self.counts
     }
 
+    /// How often jobs of a task have used up their budgets; 0 if there is no such task.
+    pub fn overruns(&self, id: TaskId) -> u32 {
+        self.cluster.overruns(id).unwrap_or(0)
+    }
+
     /// Adds a task if the admission test accepts the set with it. An offset counts from [`now`](Self::now). The task's
     /// thread runs `work` once for each job; after an abort, it begins anew with `work` as it is now.
     pub fn add<A: Admission>(
@@ -178,20 +184,37 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         Ok(id)
     }
 
+    /// Removes a task and its job. Its thread never runs again; its memory is not used again.
+    pub fn remove(&mut self, id: TaskId) -> Result {
+        // Only the kernel can refuse: a task that is not there is no error.
+        let _there = self.cluster.remove(id);
+        match self
+            .workers
+            .get_mut(usize::from(id.0))
+            .and_then(Option::take)
+        {
+            Some(worker) => worker.thread.tcb.suspend(),
+            None => Ok(()),
+        }
+    }
+
     /// The right to report arrivals of a sporadic task's jobs, for one of its clients.
     pub fn arrivals(&self, environment: &mut Environment, id: TaskId) -> Result<Arrivals> {
+        let badge = Self::IDLE + 1 + usize::from(id.0);
         let endpoint = environment
             .allocator
-            .mint(self.events, Rights::ALL, badge(id))?;
+            .mint(self.events, Rights::WRITE, badge)?;
         Ok(Arrivals(endpoint))
     }
 
-    /// The endpoint of the scheduler's messages, for those of other kinds.
+    /// The endpoint of the scheduler's messages, for those of other kinds: without a badge, or with one above twice the
+    /// number of tasks and 1.
     pub fn events(&self) -> Endpoint {
         self.events
     }
 
-    /// Schedules the tasks until this time. `observe` is told what happens; it must not wait.
+    /// Schedules the tasks until this time. `observe` is told what happens; it must not wait. Between two calls, jobs on
+    /// other cores go on, and reports wait.
     pub fn run(
         &mut self,
         environment: &Environment,
@@ -201,59 +224,43 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         while self.now < until {
             let next = self.decide(environment, &mut observe)?;
             let longest = self.now + LONGEST_TURN;
-            let received = self.turn(next.min(until).min(longest))?;
-            if let Some(received) = received {
-                let event = self.handle(environment, received)?;
+            let arrived = self.turn(next.min(until).min(longest))?;
+            if let Some(arrived) = arrived {
+                let event = self.handle(environment, arrived)?;
                 event.into_iter().for_each(&mut observe);
             }
         }
         Ok(())
     }
 
-    /// Stops all threads for good.
-    pub fn stop(self) -> Result {
+    /// Stops all threads for good; returns the source of time.
+    pub fn stop(self) -> Result<S> {
         let mut workers = self.workers.iter().flatten().chain([&self.idle]);
-        workers.try_for_each(|worker| worker.thread.tcb.suspend())
+        workers.try_for_each(|worker| worker.thread.tcb.suspend())?;
+        Ok(self.source)
     }
 
     /// Lets the local thread run until the next event, charges what ran, and returns the message that came.
-    fn turn(&mut self, until: Instant) -> Result<Option<Received>> {
+    fn turn(&mut self, until: Instant) -> Result<Option<Arrived>> {
         let task = self.running[0];
-        let worker = match task {
-            Some(id) => self.workers[usize::from(id.0)].as_mut(),
-            None => None,
-        };
-        let is_job = worker.is_some();
+        let worker = task.and_then(|id| self.workers.get_mut(usize::from(id.0))?.as_mut());
         let worker = worker.unwrap_or(&mut self.idle);
-        let local = Local {
-            context: worker.thread.sched_context,
-            badge: task.filter(|_| is_job).map_or(Self::IDLE, badge),
-            timeout: worker.timeout(),
-        };
         let inbox = Inbox {
             events: self.events,
             spare: self.spare,
         };
-        let turn = self.source.turn(&local, until, &inbox)?;
+        let turn = self.source.turn(&worker.local(), until, &inbox)?;
         if turn.ran {
             worker.state = State::Runnable;
         }
+        let elapsed = turn.now - self.now;
         self.now = turn.now;
         self.cluster.charge(0, turn.consumed);
+        // A context on another core tells only what it had consumed when it was last switched there.
         for core in 1..CORES {
-            if let Some(context) = self.context_on(core) {
-                let consumed = context.consumed()?;
-                self.cluster.charge(core, Duration(consumed.0));
-            }
+            self.cluster.charge(core, elapsed);
         }
-        Ok(turn.received)
-    }
-
-    /// The context of the job on a core.
-    fn context_on(&self, core: Core) -> Option<userlib::cap::SchedContext> {
-        let id = self.running[core]?;
-        let worker = self.workers[usize::from(id.0)].as_ref()?;
-        Some(worker.thread.sched_context)
+        Ok(turn.arrived)
     }
 
     /// The task's thread does not run any more.
@@ -263,59 +270,99 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
     }
 
     /// Turns a message into an event of the cluster.
-    fn handle(&mut self, environment: &Environment, received: Received) -> Result<Option<Event>> {
-        let (badge, now) = (received.badge, self.now);
+    fn handle(&mut self, environment: &Environment, arrived: Arrived) -> Result<Option<Event>> {
+        let Arrived { received, fault } = arrived;
+        let now = self.now;
         let other = Event::Message(received, self.spare);
-        let Some(message) = received.message else {
+        let (Some(message), Some(fault)) = (received.message, fault) else {
             return Ok(Some(other));
         };
-        if badge == Self::IDLE {
+        if received.badge == Self::IDLE {
             self.idle.hold(&mut self.spare, State::TimedOut);
             return Ok(None);
         }
-        let id = TaskId(badge.wrapping_sub(1) as u16);
-        let worker = self.workers.get_mut(usize::from(id.0));
-        let Some(worker) = worker.and_then(Option::as_mut).filter(|_| badge != 0) else {
+        if let Some(id) = Self::client_of(received.badge) {
+            let arrives = match message.label() {
+                label::ARRIVED => self.cluster.arrive(id, now),
+                _ => Ok(()),
+            };
+            return Ok(self.answer(id, arrives));
+        }
+        let Some((id, worker)) = Self::sender(&mut self.workers, received.badge) else {
             return Ok(Some(other));
         };
-        let done = match message.label() {
-            label::COMPLETED => {
+        match (message.label(), fault) {
+            (label::COMPLETED, _) => {
                 worker.hold(&mut self.spare, State::Calling);
                 self.leave_core(id);
-                match self.cluster.complete(id, now) {
-                    Ok(completion) => return Ok(Some(Event::Completed(id, completion))),
-                    Err(error) => Err(error),
-                }
+                let completed = self.cluster.complete(id, now);
+                Ok(Some(match completed {
+                    Ok(completion) => Event::Completed(id, completion),
+                    Err(error) => Event::Refused(id, error),
+                }))
             }
-            label::WAITS => {
+            (label::WAITS, _) => {
                 worker.wait(environment)?;
+                self.source.lift(&worker.local())?;
                 self.leave_core(id);
-                self.cluster.block(id)
+                let blocked = self.cluster.block(id);
+                Ok(self.answer(id, blocked))
             }
-            label::CONTINUES => {
+            (label::CONTINUES, _) if worker.state == State::Waiting => {
                 worker.end_wait(environment, &mut self.spare)?;
-                self.cluster.unblock(id)
+                let unblocked = self.cluster.unblock(id);
+                Ok(unblocked.err().map(|error| Event::Refused(id, error)))
             }
-            label::NON_PREEMPTIBLE => self.cluster.set_non_preemptible(id, message.word(0) != 0),
-            label::DEADLINE => {
+            (label::NON_PREEMPTIBLE, _) => {
+                let value = message.word(0) != 0;
+                let set = self.cluster.set_non_preemptible(id, value);
+                Ok(self.answer(id, set))
+            }
+            (label::DEADLINE, _) => {
                 let time = message.word(0) as u64 | (message.word(1) as u64) << 32;
-                self.cluster.set_deadline(id, Instant(time))
+                let set = self.cluster.set_deadline(id, Instant(time));
+                Ok(self.answer(id, set))
             }
-            label::ARRIVED => self.cluster.arrive(id, now),
-            _ => match Fault::from_message(&message) {
-                Fault::Timeout { .. } => {
-                    worker.hold(&mut self.spare, State::TimedOut);
-                    Ok(())
-                }
-                Fault::Other(_) => return Ok(Some(other)),
-                fault => {
-                    worker.hold(&mut self.spare, State::Faulted);
-                    let _was_there = self.cluster.remove(id);
-                    return Ok(Some(Event::Faulted(id, fault)));
-                }
-            },
-        };
-        Ok(done.err().map(|error| Event::Refused(id, error)))
+            // The budget with which it began to wait has ended.
+            (_, Fault::Timeout { .. }) if worker.state == State::Waiting => {
+                self.source.lift(&worker.local())?;
+                Ok(self.answer(id, Ok(())))
+            }
+            (_, Fault::Timeout { .. }) => {
+                worker.hold(&mut self.spare, State::TimedOut);
+                Ok(None)
+            }
+            // Not from this crate.
+            (_, Fault::Other(_)) => Ok(self.answer(id, Ok(()))),
+            (_, fault) => {
+                worker.hold(&mut self.spare, State::Calling);
+                self.remove(id)?;
+                Ok(Some(Event::Faulted(id, fault)))
+            }
+        }
+    }
+
+    /// Replies to a report that waits for nothing, in case that it is a call.
+    fn answer(
+        &self,
+        id: TaskId,
+        result: core::result::Result<(), schedulers::Error>,
+    ) -> Option<Event> {
+        self.spare.send(Message::empty(0));
+        result.err().map(|error| Event::Refused(id, error))
+    }
+
+    /// The task whose thread sends messages with this badge.
+    fn sender(workers: &mut [Option<Worker>], badge: usize) -> Option<(TaskId, &mut Worker)> {
+        let index = badge.checked_sub(1)?;
+        let worker = workers.get_mut(index)?.as_mut()?;
+        Some((TaskId(index as u16), worker))
+    }
+
+    /// The task of which clients report arrivals with this badge.
+    fn client_of(badge: usize) -> Option<TaskId> {
+        let index = badge.checked_sub(Self::IDLE + 1)?;
+        (index < TASKS).then_some(TaskId(index as u16))
     }
 }
 
@@ -341,5 +388,5 @@ fn worker(
     };
     let thread = environment.create_thread(&parameters, work)?;
     thread.tcb.set_timeout_endpoint(faults)?;
-    Worker::new(environment, thread, time, priority)
+    Worker::new(environment, thread, badge, priority)
 }

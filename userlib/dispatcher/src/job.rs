@@ -26,11 +26,12 @@ pub struct Job {
 }
 
 impl Job {
-    /// Waits for something other than time, such as a signal or the reply of an active server: other jobs run until
-    /// `wait` returns. A job that waits without this leaves its core idle, and, with YieldToTimeout or timeout faults
-    /// as the source of time, the scheduler without a clock until the next message.
+    /// Waits for something other than time, such as a signal or the reply of a server: other jobs run until `wait`
+    /// returns. `wait` should do nothing else: meanwhile the thread has no budget, and a priority above the other tasks.
     ///
-    /// A passive server is called without this: it runs on the caller's context.
+    /// A job that waits without this leaves its core idle, and, with YieldToTimeout or timeout faults as the source of
+    /// time, the scheduler without a clock until the next message. Servers must be active: a passive one takes the
+    /// thread's context, which is not the scheduler's any more when the job's turn ends.
     pub fn while_waiting<R>(&self, wait: impl FnOnce() -> R) -> R {
         self.scheduler.send(Message::empty(label::WAITS));
         let result = wait();
@@ -38,7 +39,8 @@ impl Job {
         result
     }
 
-    /// Runs `section` without preemption by other tasks of the cluster.
+    /// Runs `section` without preemption by other tasks of the cluster. Its budget is enforced all the same. Sections are
+    /// not nested, and a job that waits leaves its section.
     pub fn without_preemption<R>(&self, section: impl FnOnce() -> R) -> R {
         let set = |value| {
             self.scheduler

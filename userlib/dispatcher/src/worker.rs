@@ -6,7 +6,9 @@ use schedulers::Core;
 use userlib::cap::Registers;
 use userlib::cap::{Reply, SchedControl, SchedParameters};
 use userlib::environment::Environment;
-use userlib::{Message, Microseconds, Result, Thread};
+use userlib::{Microseconds, Result, Thread};
+
+use crate::source::{Hold, Local};
 
 /// What the thread of a task does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +23,6 @@ pub(crate) enum State {
     Runnable,
     /// It waits for something in the middle of its job.
     Waiting,
-    /// It has faulted, and never runs again.
-    Faulted,
 }
 
 /// The thread of a task.
@@ -33,8 +33,11 @@ pub(crate) struct Worker {
     /// Holds the thread's call or fault.
     pub reply: Reply,
     /// The core of its scheduling context.
-    pub core: Core,
-    time: SchedParameters,
+    core: Core,
+    /// Whether it has run there.
+    has_run: bool,
+    /// The badge of its faults.
+    badge: usize,
     priority: u8,
     /// How it began.
     initial: Registers,
@@ -49,7 +52,7 @@ impl Worker {
     pub fn new(
         environment: &mut Environment,
         thread: Thread,
-        time: SchedParameters,
+        badge: usize,
         priority: u8,
     ) -> Result<Self> {
         Ok(Self {
@@ -57,7 +60,8 @@ impl Worker {
             state: State::Stopped,
             reply: environment.allocator.create()?,
             core: 0,
-            time,
+            has_run: false,
+            badge,
             priority,
             initial: thread.tcb.read_registers(false)?,
         })
@@ -69,11 +73,6 @@ impl Worker {
         self.state = state;
     }
 
-    /// The reply object with a timeout fault of the thread, if there is one.
-    pub fn timeout(&self) -> Option<Reply> {
-        (self.state == State::TimedOut).then_some(self.reply)
-    }
-
     /// Stops the thread where it is.
     pub fn stop(&mut self) -> Result {
         if self.state == State::Runnable {
@@ -83,24 +82,34 @@ impl Worker {
         Ok(())
     }
 
-    /// Moves the thread's context to another core. The thread must not be runnable.
-    pub fn migrate(&mut self, core: Core, control: SchedControl) -> Result {
-        if self.core != core {
-            control.configure(self.thread.sched_context, &self.time)?;
-            self.core = core;
+    /// What a source of time must know of it.
+    pub fn local(&self) -> Local {
+        Local {
+            context: self.thread.sched_context,
+            badge: self.badge,
+            hold: match self.state {
+                State::Stopped => Hold::Suspended(self.thread.tcb),
+                State::TimedOut => Hold::Timeout(self.reply),
+                State::Calling => Hold::Call(self.reply),
+                State::Runnable | State::Waiting => Hold::None,
+            },
         }
-        Ok(())
     }
 
-    /// Makes the thread runnable.
-    pub fn proceed(&mut self) -> Result {
-        match self.state {
-            State::Stopped => self.thread.tcb.resume()?,
-            State::Calling | State::TimedOut => self.reply.send(Message::empty(0)),
-            State::Runnable => {}
-            // The cluster dispatches no task that waits, or that is removed.
-            State::Waiting | State::Faulted => return Ok(()),
+    /// Moves the thread's context to this core; returns whether the thread has run on another one before. It must not be
+    /// runnable.
+    pub fn migrate(&mut self, core: Core, control: SchedControl) -> Result<bool> {
+        let is_elsewhere = self.core != core;
+        if is_elsewhere {
+            control.configure(self.thread.sched_context, &SLICE.with_badge(self.badge))?;
+            self.core = core;
         }
+        Ok(mem::replace(&mut self.has_run, true) && is_elsewhere)
+    }
+
+    /// Lets the thread run. The cluster dispatches no task that waits.
+    pub fn proceed(&mut self) -> Result {
+        self.local().hold.release()?;
         self.state = State::Runnable;
         Ok(())
     }

@@ -35,7 +35,7 @@ impl Admission for Unchecked {
 
 /// The exact test of preemptive EDF on one core, by the processor demand of sporadic tasks: QPA (F. Zhang and
 /// A. Burns, IEEE Transactions on Computers, 2009). For periodic tasks with offsets it is sufficient only.
-/// Budgets are those of low mode; overheads must have been added to them.
+/// Budgets and deadlines are those of low mode; overheads must have been added to the budgets.
 #[derive(Clone, Copy, Debug)]
 pub struct OneCore;
 
@@ -78,11 +78,11 @@ impl Admission for OneCore {
         if !utilisation.is_at_most_one() {
             return Err(Unschedulable::Utilisation);
         }
-        if tasks.clone().all(|task| task.deadline >= task.period) {
+        if tasks.clone().all(|task| task.low_deadline() >= task.period) {
             return Ok(());
         }
         let end = busy_period(tasks.clone())?;
-        let earliest = tasks.clone().map(|task| task.deadline.0).min();
+        let earliest = tasks.clone().map(|task| task.low_deadline().0).min();
         let earliest = earliest.unwrap_or(0);
         let Some(mut interval) = deadline_before(tasks.clone(), end) else {
             return Ok(());
@@ -125,7 +125,7 @@ fn busy_period<'a>(tasks: impl Iterator<Item = &'a Task> + Clone) -> Result<u64,
 
 /// The execution of all jobs with release and deadline in an interval of this length.
 fn demand<'a>(tasks: impl Iterator<Item = &'a Task>, interval: u64) -> u64 {
-    let jobs = |task: &Task| match interval.checked_sub(task.deadline.0) {
+    let jobs = |task: &Task| match interval.checked_sub(task.low_deadline().0) {
         Some(rest) => rest / task.period.0 + 1,
         None => 0,
     };
@@ -135,8 +135,8 @@ fn demand<'a>(tasks: impl Iterator<Item = &'a Task>, interval: u64) -> u64 {
 /// The latest deadline before `end` if all tasks release at 0.
 fn deadline_before<'a>(tasks: impl Iterator<Item = &'a Task>, end: u64) -> Option<u64> {
     let latest = |task: &Task| {
-        let rest = end.checked_sub(1)?.checked_sub(task.deadline.0)?;
-        Some(task.deadline.0 + rest / task.period.0 * task.period.0)
+        let rest = end.checked_sub(1)?.checked_sub(task.low_deadline().0)?;
+        Some(task.low_deadline().0 + rest / task.period.0 * task.period.0)
     };
     tasks.filter_map(latest).max()
 }

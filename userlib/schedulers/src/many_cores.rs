@@ -6,14 +6,14 @@ use crate::task::Task;
 use crate::time::Duration;
 
 /// Two sufficient tests of preemptive EDF on any number of identical cores, between which jobs migrate; one of them
-/// must succeed. A deadline after the period counts as the period. Budgets are those of low mode; overheads must have
-/// been added to them.
+/// must succeed. A deadline after the period counts as the period, by which the task's last job but one must be done.
+/// Budgets and deadlines are those of low mode; overheads must have been added to the budgets.
 ///
 /// By densities (J. Goossens, S. Funk and S. Baruah, Real-Time Systems, 2003; with deadlines before periods M. Bertogna
 /// and others, ECRTS 2005): if the largest is d, those of all tasks are at most m - (m - 1) d in sum, on m cores.
 ///
 /// By interference (M. Bertogna and others, IEEE TPDS, 2009; the first round): in the window of each job the others
-/// cannot keep all cores busy for longer than the job can wait.
+/// cannot keep all cores busy for longer than the job can wait. Time is whole ticks.
 #[derive(Clone, Copy, Debug)]
 pub struct ManyCores;
 
@@ -37,7 +37,7 @@ impl Admission for ManyCores {
         cores: usize,
         tasks: impl Iterator<Item = &'a Task> + Clone,
     ) -> Result<(), NotShown> {
-        if are_sparse(cores, tasks.clone()) {
+        if densities_fit(cores, tasks.clone()) {
             return Ok(());
         }
         for (place, late) in tasks.clone().enumerate() {
@@ -63,7 +63,7 @@ impl Admission for ManyCores {
 }
 
 /// Whether the densities are small enough.
-fn are_sparse<'a>(cores: usize, tasks: impl Iterator<Item = &'a Task>) -> bool {
+fn densities_fit<'a>(cores: usize, tasks: impl Iterator<Item = &'a Task>) -> bool {
     let (mut sum, mut largest) = (Fraction::ZERO, Fraction::ZERO);
     for task in tasks {
         let density = Fraction::of(task.budget, constrained(task));
@@ -86,5 +86,5 @@ fn due_in(task: &Task, window: Duration) -> Duration {
 
 /// The deadline, if it is not after the period.
 fn constrained(task: &Task) -> Duration {
-    task.deadline.min(task.period)
+    task.low_deadline().min(task.period)
 }

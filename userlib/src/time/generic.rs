@@ -5,7 +5,7 @@ use crate::{Environment, Process, Result, Startup, arch};
 use abi::BootInfo;
 
 /// The monotonic clock.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Clock {
     frequency: u64,
 }

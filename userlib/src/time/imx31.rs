@@ -15,6 +15,7 @@ use core::cell::Cell;
 const DIVISOR: u32 = 32;
 
 /// The monotonic clock. It must be read at least once in 58 minutes, or it loses time.
+#[derive(Clone)]
 pub struct Clock {
     frame: Option<Frame>,
     epit: Epit,

@@ -43,11 +43,16 @@ register_structs! {
 }
 
 /// The monotonic clock. It must be read at least once in 23 minutes, or it loses time.
+#[derive(Clone)]
 pub struct Clock {
     frame: Option<Frame>,
     registers: &'static Registers,
     last: Cell<u64>,
 }
+
+// SAFETY: the registers are mapped permanently, alike for all threads of the address space, and once the clock is started
+// it only reads one of them.
+unsafe impl Send for Clock {}
 
 impl Clock {
     /// Starts the clock, in the root task.

@@ -8,6 +8,7 @@ mod imx31;
 mod imx6;
 mod load;
 mod periodic;
+mod server;
 #[cfg(target_arch = "x86_64")]
 mod tsc;
 
@@ -19,6 +20,7 @@ pub use imx6::Clock;
 pub use imx31::Clock;
 pub use load::Load;
 pub use periodic::Periodic;
+pub use server::{TimeClient, TimeServer};
 #[cfg(target_arch = "x86_64")]
 pub use tsc::Clock;
 

@@ -6,7 +6,7 @@ use crate::{Environment, Process, Result, Startup, boot};
 use abi::BootInfo;
 
 /// The monotonic clock.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Clock {
     megahertz: u32,
 }

@@ -192,6 +192,7 @@ fn build(
         user_profile: UserProfile::Tests,
         variables: false,
         environment: &[],
+        features: &[],
         parameters: &[(FILTER, TESTS)],
     };
     build::build(copy, tools, &request)

@@ -161,6 +161,7 @@ impl Bench<'_> {
             user_profile: build::UserProfile::Shipped,
             variables: false,
             environment: &[],
+            features: &[],
             parameters: &[
                 (FILTER, filter),
                 (VARIANT, &number(self.arguments.variant)),

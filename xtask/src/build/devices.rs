@@ -81,6 +81,7 @@ mod tests {
             user_profile: UserProfile::Tests,
             variables: false,
             environment: &[],
+            features: &[],
             parameters: &[],
         };
         require(&system, &request)

@@ -350,4 +350,23 @@ mod tests {
         assert!(commands.count() > 7, "{steps:?}");
         assert_eq!(page.matches("\n```").count() % 2, 0);
     }
+
+    /// Each block of the chapter about schedulers is a part of the example, but for indentation.
+    #[test]
+    fn the_chapter_about_schedulers_shows_the_example() {
+        let lines = |text: &str| -> Vec<String> {
+            text.lines().map(|line| line.trim().to_string()).collect()
+        };
+        let example = lines(include_str!("../../../systems/weights/root/src/main.rs"));
+        let page = include_str!("../../../docs/src/concepts/own-scheduler.md");
+        let blocks = page.split("```rust,ignore\n").skip(1);
+        let blocks: Vec<_> = blocks
+            .map(|block| lines(block.split("```").next().unwrap()))
+            .collect();
+        assert!(blocks.len() >= 4);
+        for block in blocks {
+            let shown = example.windows(block.len()).any(|lines| lines == block);
+            assert!(shown, "the example does not have {block:#?}");
+        }
+    }
 }

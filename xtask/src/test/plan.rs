@@ -48,12 +48,12 @@ const ON_ARCHITECTURES: [&str; 2] = ["faults", "restarts"];
 const TRACE: &str = "trace";
 /// The example that also runs in host time, and whose trace is checked; in a short run on a platform without options.
 const DEMO: &str = "demo";
-/// Tests of the suite that depend on a board.
+/// The files of the suite that depend on a board.
 const BOARD: &str =
     "arm_irq,arm_signals,boot_info,budget,call_reply,fpu,hidden_registers,irq,long_time,untyped";
-/// Tests of the suite that depend on an architecture or a board.
+/// The files of the suite that depend on an architecture or a board.
 const ARCHITECTURE: &str = "arm_,asid,aarch64_,boot_info,breakpoints,budget,call_reply,fast_path,faults,fpu,frames,\
-                   hidden_registers,hostile,io_ports,irq,long_time,registers,retype,syscalls,timeout,untyped,x86_";
+                   hidden_registers,hostile,io_ports,irq,long_time,registers,retype,stacks,syscalls,timeout,untyped,x86_";
 /// What a short run divides the number of calls of each of the fuzzer's campaigns by.
 const CALLS_DIVISOR: u64 = 8;
 
@@ -64,7 +64,7 @@ pub(super) enum Scope {
     All,
     /// All behaviour, and samples of slow tests; examples that depend on no architecture on one such platform.
     Portable,
-    /// Tests of the suite with these names, and those of several cores.
+    /// Files of the suite with these names, and tests of several cores.
     Own(&'static str),
 }
 

@@ -41,6 +41,9 @@ const HARDENED: &str = "hardened";
 const HOST_TIME: &str = "real-time";
 /// The variable with the memory of a large machine in MiB, for the tests' compilation.
 const MEMORY: &str = "ESCAPEMENT_TEST_MEMORY";
+/// The feature with which they are chosen. Without one, cargo would compile all of them anew after each change of the
+/// variable, also where all are wanted.
+const PART: &str = "kernel-target-component/part";
 /// The variable with the files of tests that are compiled.
 const FILES: &str = "ESCAPEMENT_TEST_FILES";
 
@@ -140,6 +143,7 @@ impl Run<'_> {
             user_profile: UserProfile::Tests,
             variables: false,
             environment: &environment,
+            features: if self.files.is_empty() { &[] } else { &[PART] },
             parameters: &[
                 (FILTER, &self.filter),
                 (FUZZ_SEED, &seed),

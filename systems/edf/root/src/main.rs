@@ -7,11 +7,14 @@
 #![no_main]
 #![forbid(unsafe_code)]
 
-use dispatcher::source::{OwnTimer, Source, TimeoutFaults, YieldToTimeout};
+use dispatcher::source::{OwnTimer, SharedTimer, Source, TimeoutFaults, YieldToTimeout};
 use dispatcher::{Configuration, Dispatcher, Event};
 use schedulers::{Arrivals, Cluster, Duration, LowTasks, OneCore, Task};
-use userlib::time::{Clock, Load};
-use userlib::{BootInfo, Environment, Microseconds, Result, println};
+use userlib::cap::{Endpoint, Notification, SchedContext, SchedParameters};
+use userlib::drivers::Alarm;
+use userlib::thread::ThreadParameters;
+use userlib::time::{Clock, Load, TimeClient, TimeServer};
+use userlib::{BootInfo, CPtr, Environment, Microseconds, Result, Rights, println};
 
 /// Period and execution time of each task, in milliseconds. The test adds what decisions cost.
 const TASKS: [(u64, u64); 3] = [(100, 40), (150, 45), (250, 70)];
@@ -28,29 +31,55 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
     let load = Load::calibrate(&clock);
     let control = environment.sched_control;
 
-    let mut good = run(&mut environment, "YieldToTimeout", load, |_, context| {
-        Ok(YieldToTimeout::new(context))
-    })?;
-    good &= run(&mut environment, "timeout faults", load, |_, _| {
-        Ok(TimeoutFaults::new(clock, control))
-    })?;
+    let yields = |_: &mut _, context| Ok(YieldToTimeout::new(context));
+    let mut good = run(&mut environment, "YieldToTimeout", load, yields)?.1;
+    let faults = |_: &mut _, _| Ok(TimeoutFaults::new(clock.clone(), control));
+    good &= run(&mut environment, "timeout faults", load, faults)?.1;
     // Some boards give the timer to users only if the ABI says so.
-    if OwnTimer::IS_THERE {
-        good &= run(&mut environment, "own timer", load, |environment, _| {
-            OwnTimer::open(environment, clock)
-        })?;
+    if Alarm::IS_THERE {
+        let alarm = Alarm::open(&mut environment)?;
+        let timer = |environment: &mut _, _| OwnTimer::new(environment, alarm, clock.clone());
+        let (timer, is_good) = run(&mut environment, "own timer", load, timer)?;
+        let alarm = timer.release(&environment)?;
+        let server = serve(&mut environment, alarm, clock.clone())?;
+        let shared = |_: &mut _, _| Ok(SharedTimer::new(clock, server));
+        good &= is_good & run(&mut environment, "time server", load, shared)?.1;
     }
     println!("{}as it should be", if good { "" } else { "not " });
     Ok(usize::from(!good))
 }
 
-/// Runs the tasks with a source of time; returns whether each has had all of its jobs, none of them too late.
+/// Starts a time server with one client, the calling thread.
+fn serve(environment: &mut Environment, alarm: Alarm, clock: Clock) -> Result<TimeClient> {
+    let wake: Notification = environment.allocator.create()?;
+    environment.tcb.bind_notification(wake)?;
+    let requests: Endpoint = environment.allocator.create()?;
+    let reply = environment.allocator.create()?;
+    let parameters = ThreadParameters {
+        // With the scheduler's priority: it is the only client, and waits.
+        priority: 255,
+        time: Some(SchedParameters::round_robin(Microseconds::from_millis(5))),
+        fault_endpoint: CPtr::NULL,
+    };
+    let interrupt = alarm.notification();
+    let server = TimeServer::new(alarm, clock, [wake]);
+    let thread = environment.create_thread(&parameters, move || {
+        let Err(error) = server.serve(requests, reply);
+        println!("the time server has failed: {error:?}");
+    })?;
+    thread.tcb.bind_notification(interrupt)?;
+    thread.start()?;
+    let client = environment.allocator.mint(requests, Rights::ALL, 1)?;
+    Ok(TimeClient(client))
+}
+
+/// Runs the tasks with a source of time; returns it, and whether each has had all of its jobs, none of them too late.
 fn run<S: Source>(
     environment: &mut Environment,
     name: &str,
     load: Load,
-    source: impl FnOnce(&mut Environment, userlib::cap::SchedContext) -> Result<S>,
-) -> Result<bool> {
+    source: impl FnOnce(&mut Environment, SchedContext) -> Result<S>,
+) -> Result<(S, bool)> {
     let configuration = Configuration {
         controls: [environment.sched_control],
         priority: 100,
@@ -77,9 +106,10 @@ fn run<S: Source>(
             late[task] += u64::from(completion.late > Duration(0));
         }
     })?;
-    dispatcher.stop()?;
+    let source = dispatcher.stop()?;
     println!("{name}: {jobs:?} jobs, {late:?} late");
     // The last job of each may end with the run.
     let enough = |(done, (period, _)): (&u64, (u64, u64))| *done + 1 >= LENGTH / 1000 / period;
-    Ok(jobs.iter().zip(TASKS).all(enough) && late == [0; TASKS.len()])
+    let is_good = jobs.iter().zip(TASKS).all(enough) && late == [0; TASKS.len()];
+    Ok((source, is_good))
 }

@@ -104,6 +104,7 @@ groups![
     yield_until,
     periodic,
     yield_to_timeout,
+    dispatcher,
     criticality,
     sched_context,
     sched_control,

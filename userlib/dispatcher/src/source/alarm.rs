@@ -14,14 +14,16 @@ pub struct OwnTimer {
 }
 
 impl OwnTimer {
-    /// Whether user programs may use the board's timer.
-    pub const IS_THERE: bool = Alarm::IS_THERE;
-
-    /// Opens the board's timer for the calling thread, the scheduler.
-    pub fn open(environment: &mut Environment, clock: Clock) -> Result<Self> {
-        let alarm = Alarm::open(environment)?;
+    /// For the calling thread, the scheduler, to which the timer's notification is bound.
+    pub fn new(environment: &Environment, alarm: Alarm, clock: Clock) -> Result<Self> {
         environment.tcb.bind_notification(alarm.notification())?;
         Ok(Self { clock, alarm })
+    }
+
+    /// Gives the timer back.
+    pub fn release(self, environment: &Environment) -> Result<Alarm> {
+        environment.tcb.unbind_notification()?;
+        Ok(self.alarm)
     }
 }
 
@@ -37,9 +39,9 @@ impl Source for OwnTimer {
         }
         // A longer turn ends early, without an event.
         self.alarm.set(left.min(Alarm::longest()))?;
-        local.proceed();
-        let received = inbox.events.recv(inbox.spare);
-        let is_alarm = received.message.is_none();
+        local.hold.release()?;
+        let arrived = inbox.recv();
+        let is_alarm = arrived.received.message.is_none();
         if is_alarm {
             self.alarm.acknowledge()?;
         }
@@ -47,7 +49,7 @@ impl Source for OwnTimer {
             now: self.now()?,
             consumed: duration(local.context.consumed()?),
             ran: true,
-            received: (!is_alarm).then_some(received),
+            arrived: (!is_alarm).then_some(arrived),
         })
     }
 }

@@ -1,14 +1,16 @@
 //! Sources of time: what tells the scheduler the time, and ends the turn of the task on its own core.
 
 mod alarm;
+mod time_server;
 mod timeout_faults;
 mod yield_to_timeout;
 
 use schedulers::{Duration, Instant};
-use userlib::cap::{Endpoint, Reply, SchedContext};
-use userlib::{Message, Microseconds, Received, Result};
+use userlib::cap::{Endpoint, Reply, SchedContext, Tcb};
+use userlib::{Fault, Message, Microseconds, Received, Result};
 
 pub use alarm::OwnTimer;
+pub use time_server::SharedTimer;
 pub use timeout_faults::TimeoutFaults;
 pub use yield_to_timeout::YieldToTimeout;
 
@@ -19,15 +21,52 @@ pub struct Local {
     pub context: SchedContext,
     /// The badge of its faults.
     pub badge: usize,
-    /// The reply object that holds its timeout fault, if it has one; otherwise the thread is runnable.
-    pub timeout: Option<Reply>,
+    /// What keeps it from running, if anything does.
+    pub hold: Hold,
 }
 
-impl Local {
+/// What keeps a thread from running.
+#[derive(Clone, Copy, Debug)]
+pub enum Hold {
+    /// Nothing does.
+    None,
+    /// It is suspended.
+    Suspended(Tcb),
+    /// It waits for the reply to its timeout fault.
+    Timeout(Reply),
+    /// It waits for the reply to another call.
+    Call(Reply),
+}
+
+impl Hold {
     /// Makes the thread runnable.
-    fn proceed(&self) {
-        if let Some(timeout) = self.timeout {
-            timeout.send(Message::empty(0));
+    pub(crate) fn release(self) -> Result {
+        match self {
+            Self::None => {}
+            Self::Suspended(thread) => thread.resume()?,
+            Self::Timeout(reply) | Self::Call(reply) => reply.send(Message::empty(0)),
+        }
+        Ok(())
+    }
+}
+
+/// A message to the scheduler.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrived {
+    /// The message.
+    pub received: Received,
+    /// The fault that it is, if it is one: the next system call may overwrite words of the message.
+    pub fault: Option<Fault>,
+}
+
+impl Arrived {
+    /// What the context of the thread with this badge had consumed, if this is its timeout fault.
+    fn consumed(&self, badge: usize) -> Option<Duration> {
+        match self.fault {
+            Some(Fault::Timeout { consumed, .. }) if self.received.badge == badge => {
+                Some(duration(consumed))
+            }
+            _ => None,
         }
     }
 }
@@ -41,6 +80,17 @@ pub struct Inbox {
     pub spare: Reply,
 }
 
+impl Inbox {
+    /// Waits for a message.
+    fn recv(&self) -> Arrived {
+        let received = self.events.recv(self.spare);
+        let fault = received
+            .message
+            .map(|message| Fault::from_message(&message));
+        Arrived { received, fault }
+    }
+}
+
 /// What happened while the scheduler waited.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn {
@@ -48,10 +98,10 @@ pub struct Turn {
     pub now: Instant,
     /// What the context of the local thread has consumed.
     pub consumed: Duration,
-    /// Whether the local thread was made runnable.
+    /// Whether the local thread was released from its hold.
     pub ran: bool,
     /// The message that ended it.
-    pub received: Option<Received>,
+    pub arrived: Option<Arrived>,
 }
 
 impl Turn {
@@ -61,7 +111,7 @@ impl Turn {
             now,
             consumed: Duration(0),
             ran: false,
-            received: None,
+            arrived: None,
         }
     }
 }
@@ -73,6 +123,11 @@ pub trait Source {
 
     /// Lets the local thread run, and waits for a message, until `until` at the latest.
     fn turn(&mut self, local: &Local, until: Instant, inbox: &Inbox) -> Result<Turn>;
+
+    /// Lets a thread run on its context without an end, until it has waited for something.
+    fn lift(&mut self, _: &Local) -> Result {
+        Ok(())
+    }
 }
 
 fn instant(time: Microseconds) -> Instant {

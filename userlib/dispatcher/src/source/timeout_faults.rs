@@ -8,6 +8,8 @@ use userlib::cap::{SchedControl, SchedParameters};
 use userlib::time::Clock;
 use userlib::{Microseconds, Result};
 
+use crate::worker::SLICE;
+
 use super::{Inbox, Local, Source, Turn, duration, instant};
 
 /// The smallest budget of a context (book, "SchedControl").
@@ -16,7 +18,6 @@ const SMALLEST: Microseconds = Microseconds(20);
 const REST: Microseconds = Microseconds::from_millis(10_000);
 
 /// Budgets, and a clock that user mode reads.
-#[derive(Debug)]
 pub struct TimeoutFaults {
     clock: Clock,
     control: SchedControl,
@@ -41,14 +42,24 @@ impl Source for TimeoutFaults {
         }
         let budget = left.max(SMALLEST);
         let time = SchedParameters::new(budget, budget + REST).with_badge(local.badge);
+        // The context of a runnable thread would keep the times of its replenishments.
         self.control.configure(local.context, &time)?;
-        local.proceed();
-        let received = inbox.events.recv(inbox.spare);
+        local.hold.release()?;
+        let arrived = inbox.recv();
         Ok(Turn {
             now: self.now()?,
-            consumed: duration(local.context.consumed()?),
+            // A timeout fault tells it, and so resets the count.
+            consumed: match arrived.consumed(local.badge) {
+                Some(consumed) => consumed,
+                None => duration(local.context.consumed()?),
+            },
             ran: true,
-            received: Some(received),
+            arrived: Some(arrived),
         })
+    }
+
+    fn lift(&mut self, local: &Local) -> Result {
+        let time = SLICE.with_badge(local.badge);
+        self.control.configure(local.context, &time)
     }
 }

@@ -1,11 +1,10 @@
 //! YieldToTimeout: one call lets a thread run and sets a timer, one receive waits and tells the time.
 
 use schedulers::Instant;
-use userlib::cap::SchedContext;
-use userlib::fault::MoreOnTimeout;
+use userlib::cap::{SchedContext, YieldTarget};
 use userlib::{Fault, Microseconds, Result};
 
-use super::{Inbox, Local, Source, Turn, duration, instant};
+use super::{Hold, Inbox, Local, Source, Turn, duration, instant};
 
 /// The kernel's clock and timers.
 #[derive(Debug)]
@@ -29,35 +28,41 @@ impl Source for YieldToTimeout {
 
     fn turn(&mut self, local: &Local, until: Instant, inbox: &Inbox) -> Result<Turn> {
         let until = Microseconds(until.0);
-        let yielded = local.context.yield_to_timeout(until, local.timeout)?;
+        let timeout = match local.hold {
+            Hold::Timeout(reply) => Some(reply),
+            hold => {
+                hold.release()?;
+                None
+            }
+        };
+        let yielded = local.context.yield_to_timeout(until, timeout)?;
+        let runs = yielded.now < until;
         let mut turn = Turn {
             now: instant(yielded.now),
             consumed: duration(yielded.consumed),
-            ran: yielded.now < until,
-            received: None,
+            ran: runs || timeout.is_none(),
+            arrived: None,
         };
-        if !turn.ran {
+        if !runs || yielded.target != YieldTarget::Runnable {
             return Ok(turn);
         }
-        let received = inbox.events.recv(inbox.spare);
-        turn.received = Some(received);
-        let (consumed, now) = match received
-            .message
-            .map(|message| Fault::from_message(&message))
-        {
-            Some(Fault::Timeout {
-                consumed,
-                more: Some(MoreOnTimeout { now, .. }),
-                ..
-            }) if received.badge == local.badge => (consumed, now),
+        let arrived = inbox.recv();
+        turn.arrived = Some(arrived);
+        let (consumed, now) = match (arrived.consumed(local.badge), arrived.fault) {
+            (
+                Some(consumed),
+                Some(Fault::Timeout {
+                    more: Some(more), ..
+                }),
+            ) => (consumed, more.now),
             _ => {
                 // Its timer ends, too.
                 let read = local.context.yield_to_timeout(Microseconds(0), None)?;
-                (read.consumed, read.now)
+                (duration(read.consumed), read.now)
             }
         };
         turn.now = instant(now);
-        turn.consumed = turn.consumed + duration(consumed);
+        turn.consumed = turn.consumed + consumed;
         Ok(turn)
     }
 }

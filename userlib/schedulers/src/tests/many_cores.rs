@@ -44,7 +44,7 @@ fn accepted_sets_keep_deadlines<const CORES: usize>(seed: u128) -> usize {
             .map(|_| {
                 let period = PERIODS[random.rand_range(0..8) as usize];
                 let budget = random.rand_range(1..(period / 2).max(2));
-                task(period, random.rand_range(budget..period + 1), budget)
+                task(period, random.rand_range(budget..period * 3 / 2), budget)
             })
             .collect();
         if ManyCores.test(CORES, tasks.iter()).is_err() {
@@ -72,7 +72,7 @@ fn accepted_sets_are_in_time() {
 }
 
 #[test]
-fn on_one_core_nothing_is_accepted_that_the_exact_test_refuses() {
+fn both_tests_agree_about_two_sets_on_one_core() {
     let set = [task(10, 10, 5), task(20, 20, 10)];
     assert_eq!(ManyCores.test(1, set.iter()), Ok(()));
     assert_eq!(OneCore.test(1, set.iter()), Ok(()));

@@ -17,7 +17,7 @@ const SIZE: ProcessSize = ProcessSize {
     memory_bits: 25,
     slots: 1024,
     cnode_bits: 13,
-    stack_pages: 16,
+    stack_pages: 64,
     heap_pages: 0,
 };
 /// Memory for the objects that a benchmark creates.

@@ -27,6 +27,7 @@ suites![
     thread,
     threshold,
     criticality,
+    edf,
     delay,
     locks,
     smp

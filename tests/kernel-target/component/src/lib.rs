@@ -4,6 +4,14 @@
 //! component's first thread calls it ([`perform`]), and the root task knows only the names ([`GROUPS`]).
 //! Nothing that a test does to its own component affects the next test.
 #![no_std]
+#![cfg_attr(
+    feature = "part",
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "some files are not compiled, and nothing else may use what they use"
+    )
+)]
 
 pub mod support;
 

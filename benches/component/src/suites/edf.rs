@@ -1,0 +1,130 @@
+//! A user-level scheduler, earliest deadline first: from an event to the first instruction of the job that runs because
+//! of it.
+//!
+//! One task computes for ever. Jobs of the others are released one after the other, 2 ms apart, with earlier deadlines:
+//! each displaces it, computes for some microseconds, and is completed. Each job reads the counter in a loop. So a decision took
+//! the difference between the last reading of one job and the first of the next, but for the turn of the loop that it
+//! interrupted.
+
+use super::benchmarks;
+use crate::bench::Bench;
+use crate::measure::{Counter, ROUNDS, SAMPLES, WARM_UP};
+use core::array;
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use dispatcher::source::YieldToTimeout;
+use dispatcher::{Configuration, Dispatcher};
+use schedulers::{Arrivals, Cluster, Duration, LowTasks, Task, Unchecked};
+use userlib::Result;
+
+benchmarks![decision: TASKS.len()];
+
+/// Numbers of tasks.
+const TASKS: [usize; 4] = [2, 8, 32, 128];
+/// The most of them.
+const MOST: usize = 128;
+/// The priority of the tasks, below that of the scheduler, which is the benchmark's first thread.
+const PRIORITY: u8 = crate::protocol::PRIORITY - 10;
+
+/// The time from the creation of the scheduler to the first release, in which the tasks are made, in microseconds.
+const START: u64 = 100_000;
+/// The time between two releases.
+const APART: u64 = 2_000;
+/// How often a short job reads the counter.
+const READINGS: usize = 100;
+
+/// The last readings of the counter in the long job, and in short ones.
+static LAST: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+/// The task that has read it last.
+static READER: AtomicUsize = AtomicUsize::new(0);
+/// The task that computes for ever.
+const LONG: usize = 0;
+
+/// How long decisions took.
+struct Decisions {
+    count: AtomicUsize,
+    took: [AtomicUsize; ROUNDS],
+}
+
+impl Decisions {
+    const fn new() -> Self {
+        Self {
+            count: AtomicUsize::new(0),
+            took: [const { AtomicUsize::new(0) }; ROUNDS],
+        }
+    }
+
+    fn note(&self, took: usize) {
+        let count = self.count.fetch_add(1, Relaxed);
+        if let Some(place) = self.took.get(count) {
+            place.store(took, Relaxed);
+        }
+    }
+
+    fn samples(&self) -> [usize; SAMPLES] {
+        array::from_fn(|index| self.took[WARM_UP + index].load(Relaxed))
+    }
+}
+
+/// The decisions by which a release displaces a job, and those after a job was completed.
+static PREEMPTING: Decisions = Decisions::new();
+static COOPERATIVE: Decisions = Decisions::new();
+/// The cost of a turn of the loop.
+static TURN: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+/// One turn of the loop: reads the counter in a job of `task`. It may be displaced anywhere: so it looks first which task
+/// has read the counter before, and a decision seems to take a turn longer if it is displaced in between.
+fn read(counter: Counter, task: usize) {
+    let before = READER.load(Relaxed);
+    let now = counter.now();
+    let (own, other) = if task == LONG { (0, 1) } else { (1, 0) };
+    if before != task {
+        READER.store(task, Relaxed);
+        let took = counter.between(LAST[other].load(Relaxed), now);
+        let decisions = if task == LONG { &COOPERATIVE } else { &PREEMPTING };
+        decisions.note(took - TURN.load(Relaxed).min(took));
+    } else {
+        let took = counter.between(LAST[own].load(Relaxed), now);
+        TURN.fetch_min(took, Relaxed);
+    }
+    LAST[own].store(now, Relaxed);
+}
+
+/// Measures decisions with YieldToTimeout as the source of time.
+fn decision(bench: &mut Bench, variant: usize) -> Result {
+    let (tasks, counter) = (TASKS[variant], bench.counter());
+    let configuration = Configuration {
+        controls: [bench.sched_control],
+        priority: PRIORITY,
+    };
+    let cluster = Cluster::<1, MOST>::new(LowTasks::Stop);
+    let mut dispatcher = Dispatcher::new(bench, cluster, configuration, |_, context| {
+        Ok(YieldToTimeout::new(context))
+    })?;
+    let short = tasks as u64 - 1;
+    for number in 0..tasks {
+        let is_long = number == LONG;
+        let period = if is_long { u64::from(u32::MAX) } else { short * APART };
+        let offset = if is_long { 0 } else { number as u64 * APART };
+        let task = Task {
+            arrivals: Arrivals::Periodic {
+                offset: Duration(START + offset),
+            },
+            ..Task::periodic(Duration(period), Duration(period))
+        };
+        let added = dispatcher.add(bench, task, &Unchecked, move |_| {
+            let mut left = READINGS;
+            while is_long || left > 0 {
+                read(counter, number);
+                left -= usize::from(!is_long);
+            }
+        });
+        added.expect("there is room for the task");
+    }
+    let end = dispatcher.now() + Duration(START + APART * (ROUNDS as u64 + 2));
+    dispatcher.run(bench, end, |_| ())?;
+    dispatcher.stop()?;
+    let parameters = [("tasks", tasks.into())];
+    bench.report("preempting", &parameters, &PREEMPTING.samples());
+    bench.report("cooperative", &parameters, &COOPERATIVE.samples());
+    Ok(())
+}

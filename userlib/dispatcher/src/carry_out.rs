@@ -48,6 +48,8 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
                     }
                 }
                 Action::Aborted { task } => {
+                    let core = running.iter_mut().find(|one| **one == Some(task));
+                    core.map(Option::take);
                     if let Some(worker) = worker(workers, task) {
                         worker.restart(environment)?;
                     }

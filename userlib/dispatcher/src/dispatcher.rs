@@ -13,7 +13,7 @@ use crate::worker::{SLICE, State, Worker};
 const LONGEST_TURN: Duration = Duration(1_000_000);
 
 /// By less than this a job may exceed its budget: a multiple of what a decision costs on a debug kernel.
-const GRAIN: Duration = Duration(100);
+const GRANULARITY: Duration = Duration(100);
 
 /// What happened, for the program around the dispatcher.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +64,7 @@ pub struct Counts {
 /// What a dispatcher needs beside its cluster.
 #[derive(Clone, Copy, Debug)]
 pub struct Configuration<const CORES: usize> {
-    /// The right to configure contexts on each core; the scheduler's own core is the first.
+    /// The right to configure contexts on each core. The first is that of the environment, for the scheduler's own core.
     pub controls: [SchedControl; CORES],
     /// The priority of tasks, from 1 to 253. The scheduler's must be higher by at least two: a thread that continues after
     /// waiting has the priority between until it has told the scheduler. The priority below is that of a thread which
@@ -96,13 +96,20 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
 
     /// A dispatcher for a cluster without tasks. `source` makes the source of time; it gets a context on the
     /// scheduler's core.
+    ///
+    /// # Panics
+    /// If the priority of tasks is not from 1 to 253.
     pub fn new(
         environment: &mut Environment,
         mut cluster: Cluster<CORES, TASKS>,
         configuration: Configuration<CORES>,
         source: impl FnOnce(&mut Environment, userlib::cap::SchedContext) -> Result<S>,
     ) -> Result<Self> {
-        cluster.set_grain(GRAIN);
+        assert!(
+            (1..=253).contains(&configuration.priority),
+            "tasks have priorities from 1 to 253"
+        );
+        cluster.set_granularity(GRANULARITY);
         let events: Endpoint = environment.allocator.create()?;
         let idle = configuration.priority - 1;
         // Without a hint that it spins, on which emulators pause.
@@ -112,8 +119,8 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
             }
         })?;
         idle.thread.set_name("idle");
-        idle.proceed()?;
         let mut source = source(environment, idle.thread.sched_context)?;
+        idle.proceed()?;
         Ok(Self {
             cluster,
             workers: [const { None }; TASKS],
@@ -186,6 +193,7 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
 
     /// Removes a task and its job. Its thread never runs again; its memory is not used again.
     pub fn remove(&mut self, id: TaskId) -> Result {
+        self.leave_core(id);
         // Only the kernel can refuse: a task that is not there is no error.
         let _there = self.cluster.remove(id);
         match self
@@ -221,13 +229,30 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         until: Instant,
         mut observe: impl FnMut(Event),
     ) -> Result {
+        let now = self.source.now()?;
+        self.charge_other_cores(now);
+        self.now = now;
         while self.now < until {
             let next = self.decide(environment, &mut observe)?;
             let longest = self.now + LONGEST_TURN;
             let arrived = self.turn(next.min(until).min(longest))?;
-            if let Some(arrived) = arrived {
-                let event = self.handle(environment, arrived)?;
-                event.into_iter().for_each(&mut observe);
+            // With several cores, what else has come counts for the same decision: a job that has ended is not to be
+            // ended for its budget. On one core, an event ends the turn at once.
+            let mut left = if CORES > 1 { TASKS + 1 } else { 0 };
+            let mut next = arrived;
+            loop {
+                if let Some(arrived) = next {
+                    let event = self.handle(environment, arrived)?;
+                    event.into_iter().for_each(&mut observe);
+                }
+                if left == 0 {
+                    break;
+                }
+                left -= 1;
+                next = self.inbox().nb_recv();
+                if next.is_none() {
+                    break;
+                }
             }
         }
         Ok(())
@@ -235,32 +260,48 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
 
     /// Stops all threads for good; returns the source of time.
     pub fn stop(self) -> Result<S> {
-        let mut workers = self.workers.iter().flatten().chain([&self.idle]);
-        workers.try_for_each(|worker| worker.thread.tcb.suspend())?;
+        let workers = self.workers.iter().flatten().chain([&self.idle]);
+        let suspended = workers.map(|worker| worker.thread.tcb.suspend());
+        suspended.fold(Ok(()), Result::and)?;
         Ok(self.source)
     }
 
     /// Lets the local thread run until the next event, charges what ran, and returns the message that came.
     fn turn(&mut self, until: Instant) -> Result<Option<Arrived>> {
+        let inbox = self.inbox();
         let task = self.running[0];
         let worker = task.and_then(|id| self.workers.get_mut(usize::from(id.0))?.as_mut());
-        let worker = worker.unwrap_or(&mut self.idle);
-        let inbox = Inbox {
-            events: self.events,
-            spare: self.spare,
-        };
-        let turn = self.source.turn(&worker.local(), until, &inbox)?;
-        if turn.ran {
-            worker.state = State::Runnable;
+        let idle = self.idle.local();
+        let local = worker.as_ref().map_or(idle, |worker| worker.local());
+        let turn = self.source.turn(&local, &idle, until, &inbox)?;
+        if turn.idle_ran {
+            self.idle.state = State::Runnable;
         }
-        let elapsed = turn.now - self.now;
-        self.now = turn.now;
+        if let Some(worker) = worker.filter(|_| turn.ran) {
+            worker.state = State::Runnable;
+        } else if turn.ran {
+            self.idle.state = State::Runnable;
+        }
         self.cluster.charge(0, turn.consumed);
-        // A context on another core tells only what it had consumed when it was last switched there.
+        self.charge_other_cores(turn.now);
+        self.now = turn.now;
+        Ok(turn.arrived)
+    }
+
+    /// Charges the time until `now` to the jobs on the other cores: a context there tells only what it had consumed when it
+    /// was last switched.
+    fn charge_other_cores(&mut self, now: Instant) {
+        let elapsed = now - self.now;
         for core in 1..CORES {
             self.cluster.charge(core, elapsed);
         }
-        Ok(turn.arrived)
+    }
+
+    fn inbox(&self) -> Inbox {
+        Inbox {
+            events: self.events,
+            spare: self.spare,
+        }
     }
 
     /// The task's thread does not run any more.
@@ -275,7 +316,7 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         let now = self.now;
         let other = Event::Message(received, self.spare);
         let (Some(message), Some(fault)) = (received.message, fault) else {
-            return Ok(Some(other));
+            return Ok((!self.source.signalled()?).then_some(other));
         };
         if received.badge == Self::IDLE {
             self.idle.hold(&mut self.spare, State::TimedOut);
@@ -303,7 +344,9 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
             }
             (label::WAITS, _) => {
                 worker.wait(environment)?;
-                self.source.lift(&worker.local())?;
+                if worker.core() == 0 {
+                    self.source.lift(&worker.local())?;
+                }
                 self.leave_core(id);
                 let blocked = self.cluster.block(id);
                 Ok(self.answer(id, blocked))

@@ -30,7 +30,8 @@ impl Job {
     /// returns. `wait` should do nothing else: meanwhile the thread has no budget, and a priority above the other tasks.
     ///
     /// A job that waits without this leaves its core idle, and, with YieldToTimeout or timeout faults as the source of
-    /// time, the scheduler without a clock until the next message. Servers must be active: a passive one takes the
+    /// time, may leave the scheduler without a clock until the next message; a call may be made twice, because the job is
+    /// suspended when another one has its core. Servers must be active: a passive one takes the
     /// thread's context, which is not the scheduler's any more when the job's turn ends.
     pub fn while_waiting<R>(&self, wait: impl FnOnce() -> R) -> R {
         self.scheduler.send(Message::empty(label::WAITS));

@@ -73,7 +73,12 @@ impl Worker {
         self.state = state;
     }
 
-    /// Stops the thread where it is.
+    /// The core of its scheduling context.
+    pub fn core(&self) -> Core {
+        self.core
+    }
+
+    /// Stops the thread where it is. If it waits for a reply, it repeats its call when it continues.
     pub fn stop(&mut self) -> Result {
         if self.state == State::Runnable {
             self.thread.tcb.suspend()?;
@@ -103,6 +108,8 @@ impl Worker {
         if is_elsewhere {
             control.configure(self.thread.sched_context, &SLICE.with_badge(self.badge))?;
             self.core = core;
+            // What it has consumed so far was charged as time passed.
+            self.thread.sched_context.consumed()?;
         }
         Ok(mem::replace(&mut self.has_run, true) && is_elsewhere)
     }

@@ -6,8 +6,8 @@ use crate::task::Task;
 use crate::time::Duration;
 
 /// Two sufficient tests of preemptive EDF on any number of identical cores, between which jobs migrate; one of them
-/// must succeed. A deadline after the period counts as the period, by which the task's last job but one must be done.
-/// Budgets and deadlines are those of low mode; overheads must have been added to the budgets.
+/// must succeed. In the first, a deadline after the period counts as the period; the second is for deadlines up to
+/// periods. Budgets and deadlines are those of low mode; overheads must have been added to the budgets.
 ///
 /// By densities (J. Goossens, S. Funk and S. Baruah, Real-Time Systems, 2003; with deadlines before periods M. Bertogna
 /// and others, ECRTS 2005): if the largest is d, those of all tasks are at most m - (m - 1) d in sum, on m cores.
@@ -40,6 +40,7 @@ impl Admission for ManyCores {
         if densities_fit(cores, tasks.clone()) {
             return Ok(());
         }
+        let is_constrained = |task: &Task| task.low_deadline() <= task.period;
         for (place, late) in tasks.clone().enumerate() {
             let others = tasks.clone().enumerate();
             let others = others.filter(|(other, _)| *other != place);
@@ -50,7 +51,8 @@ impl Admission for ManyCores {
                 .map(|(_, task)| due_in(task, deadline).min(most))
                 .fold(Duration(0), |sum, work| sum + work);
             let waits = Duration(work.0 / cores as u64);
-            if waits > slack || late.budget > deadline {
+            let is_shown = waits <= slack && late.budget <= deadline;
+            if !is_shown || !tasks.clone().all(is_constrained) {
                 return Err(NotShown {
                     task: place,
                     waits,

@@ -14,7 +14,7 @@ use core::cell::Cell;
 /// frequency of QEMU's model (not exactly 39 MHz) evenly; the model truncates the quotient to whole hertz.
 const DIVISOR: u32 = 32;
 
-/// The monotonic clock. It must be read at least once in 58 minutes, or it loses time.
+/// The monotonic clock. It must be read at least once in 58 minutes, or it loses time; so must each clone.
 #[derive(Clone)]
 pub struct Clock {
     frame: Option<Frame>,

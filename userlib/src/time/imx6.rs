@@ -42,7 +42,7 @@ register_structs! {
     }
 }
 
-/// The monotonic clock. It must be read at least once in 23 minutes, or it loses time.
+/// The monotonic clock. It must be read at least once in 23 minutes, or it loses time; so must each clone.
 #[derive(Clone)]
 pub struct Clock {
     frame: Option<Frame>,

@@ -8,8 +8,10 @@ use crate::{Message, Result};
 /// The label of a request. Words 0 and 1 are the time, the low 32 bits first.
 const WAKE_AT: usize = 1;
 
-/// The server's end. Its thread has a higher priority than its clients, and the notification of its alarm is bound to
-/// it.
+/// The longest time between two readings of the clock: some clocks lose time after 23 minutes.
+const STEP: Microseconds = Microseconds(600_000_000);
+
+/// The server's end. Its thread has no lower priority than its clients, and the notification of its alarm is bound to it.
 pub struct TimeServer<const CLIENTS: usize> {
     alarm: Alarm,
     clock: Clock,
@@ -67,7 +69,7 @@ impl<const CLIENTS: usize> TimeServer<CLIENTS> {
         let times = self.clients.iter().filter_map(|(_, time)| *time);
         match times.min() {
             // A longer time is approached in steps.
-            Some(next) => self.alarm.set((next - now).min(Alarm::longest())),
+            Some(next) => self.alarm.set((next - now).min(Alarm::longest()).min(STEP)),
             None => Ok(()),
         }
     }

@@ -28,6 +28,8 @@ pub(crate) enum Side {
 
 /// The flag for indirect branches that no training of the branch prediction redirects.
 const RETPOLINES: &str = "-Zretpoline";
+/// The flag that allows libraries without it.
+const OTHER_LIBRARIES: &str = "-Cunsafe-allow-abi-mismatch=retpoline";
 
 /// Where cargo unpacks what it downloads (The Cargo Book, "Cargo Home").
 fn registry() -> Option<PathBuf> {
@@ -53,6 +55,8 @@ pub(crate) struct BareMetal<'a> {
     /// Whether the kernel's indirect branches are compiled as retpolines, so that branch prediction cannot be
     /// trained.
     pub(crate) retpolines: bool,
+    /// Whether the libraries are compiled with retpolines, too.
+    pub(crate) libraries_with_retpolines: bool,
     /// The folder of the project whose crates are built, if they are not the repository's.
     pub(crate) project: Option<&'a Path>,
 }
@@ -72,6 +76,7 @@ impl<'a> BareMetal<'a> {
             smp: false,
             tracing: false,
             retpolines: false,
+            libraries_with_retpolines: false,
             project: None,
         }
     }
@@ -158,10 +163,12 @@ impl<'a> BareMetal<'a> {
     }
 
     /// The sysroot with the libraries `core`, `alloc` and `compiler_builtins`. All programs for a target share them;
-    /// only a kernel with retpolines needs its own, because code of `core` branches indirectly, too.
+    /// only a kernel with retpolines needs its own, because code of `core` may branch indirectly, too. Debug kernels
+    /// share them all the same, which saves the time to compile them: they are not for use, and each crate compiles what
+    /// it uses of `core`, so that next to nothing comes from the library.
     fn sysroot(&self, side: Side) -> Result<PathBuf> {
         let (libraries, flags): (_, &[&str]) = match side {
-            Side::Kernel if self.retpolines => (Libraries::Core, &[RETPOLINES]),
+            Side::Kernel if self.libraries_with_retpolines => (Libraries::Core, &[RETPOLINES]),
             _ => (Libraries::All, &[]),
         };
         sysroot(
@@ -191,7 +198,11 @@ impl<'a> BareMetal<'a> {
             // The link scripts of kernel and stub come from their build scripts.
             Side::Kernel => {
                 flags.extend_from_slice(&self.platform.kernel.rustflags);
-                flags.extend(self.retpolines.then(|| RETPOLINES.to_string()));
+                if self.retpolines {
+                    flags.push(RETPOLINES.to_string());
+                    let shared = !self.libraries_with_retpolines;
+                    flags.extend(shared.then(|| OTHER_LIBRARIES.to_string()));
+                }
             }
             Side::Stub => {
                 let stub = self.platform.stub.as_ref();

@@ -40,10 +40,12 @@ impl<'a> BareMetal<'a> {
         platform: &'a Platform,
         recipe: &Recipe<'_>,
     ) -> Self {
+        let retpolines = recipe.hardening.is_against(Attack::Spectre);
         Self {
             smp: recipe.cores.are_several(),
             tracing: recipe.tracing.is_some(),
-            retpolines: recipe.hardening.is_against(Attack::Spectre),
+            retpolines,
+            libraries_with_retpolines: retpolines && recipe.kernel != Kernel::Debug,
             ..Self::new(workspace, tools, platform)
         }
     }

@@ -2,7 +2,7 @@
 //! of it.
 //!
 //! One task computes for ever. Jobs of the others are released one after the other, 2 ms apart, with earlier deadlines:
-//! each displaces it, computes for some microseconds, and is completed. Each job reads the counter in a loop. So a decision took
+//! each preempts it, computes for some microseconds, and is completed. Each job reads the counter in a loop. So a decision took
 //! the difference between the last reading of one job and the first of the next, but for the turn of the loop that it
 //! interrupted.
 
@@ -42,14 +42,14 @@ const LONG: usize = 0;
 /// How long decisions took.
 struct Decisions {
     count: AtomicUsize,
-    took: [AtomicUsize; ROUNDS],
+    took: [AtomicUsize; ROUNDS + MOST],
 }
 
 impl Decisions {
     const fn new() -> Self {
         Self {
             count: AtomicUsize::new(0),
-            took: [const { AtomicUsize::new(0) }; ROUNDS],
+            took: [const { AtomicUsize::new(0) }; ROUNDS + MOST],
         }
     }
 
@@ -60,19 +60,22 @@ impl Decisions {
         }
     }
 
-    fn samples(&self) -> [usize; SAMPLES] {
-        array::from_fn(|index| self.took[WARM_UP + index].load(Relaxed))
+    /// The samples with so many tasks: after the first job of each, which begins its thread.
+    fn samples(&self, tasks: usize) -> [usize; SAMPLES] {
+        let first = tasks + WARM_UP;
+        assert!(self.count.load(Relaxed) >= first + SAMPLES, "too few decisions");
+        array::from_fn(|index| self.took[first + index].load(Relaxed))
     }
 }
 
-/// The decisions by which a release displaces a job, and those after a job was completed.
+/// The decisions by which a release preempts a job, and those after a job was completed.
 static PREEMPTING: Decisions = Decisions::new();
 static COOPERATIVE: Decisions = Decisions::new();
 /// The cost of a turn of the loop.
 static TURN: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// One turn of the loop: reads the counter in a job of `task`. It may be displaced anywhere: so it looks first which task
-/// has read the counter before, and a decision seems to take a turn longer if it is displaced in between.
+/// One turn of the loop: reads the counter in a job of `task`. It may be preempted anywhere: so it looks first which task
+/// has read the counter before, and a decision seems to take a turn longer if it is preempted in between.
 fn read(counter: Counter, task: usize) {
     let before = READER.load(Relaxed);
     let now = counter.now();
@@ -120,11 +123,11 @@ fn decision(bench: &mut Bench, variant: usize) -> Result {
         });
         added.expect("there is room for the task");
     }
-    let end = dispatcher.now() + Duration(START + APART * (ROUNDS as u64 + 2));
+    let end = dispatcher.now() + Duration(START + APART * (ROUNDS + tasks + 2) as u64);
     dispatcher.run(bench, end, |_| ())?;
     dispatcher.stop()?;
     let parameters = [("tasks", tasks.into())];
-    bench.report("preempting", &parameters, &PREEMPTING.samples());
-    bench.report("cooperative", &parameters, &COOPERATIVE.samples());
+    bench.report("preempting", &parameters, &PREEMPTING.samples(tasks));
+    bench.report("cooperative", &parameters, &COOPERATIVE.samples(tasks));
     Ok(())
 }

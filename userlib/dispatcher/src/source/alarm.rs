@@ -23,7 +23,9 @@ impl OwnTimer {
     /// Gives the timer back.
     pub fn release(self, environment: &Environment) -> Result<Alarm> {
         environment.tcb.unbind_notification()?;
-        Ok(self.alarm)
+        let mut alarm = self.alarm;
+        alarm.acknowledge()?;
+        Ok(alarm)
     }
 }
 
@@ -32,7 +34,7 @@ impl Source for OwnTimer {
         Ok(instant(self.clock.now()))
     }
 
-    fn turn(&mut self, local: &Local, until: Instant, inbox: &Inbox) -> Result<Turn> {
+    fn turn(&mut self, local: &Local, _: &Local, until: Instant, inbox: &Inbox) -> Result<Turn> {
         let left = Microseconds((until - self.now()?).0);
         if left == Microseconds(0) {
             return Ok(Turn::none(self.now()?));
@@ -49,7 +51,13 @@ impl Source for OwnTimer {
             now: self.now()?,
             consumed: duration(local.context.consumed()?),
             ran: true,
+            idle_ran: false,
             arrived: (!is_alarm).then_some(arrived),
         })
+    }
+
+    fn signalled(&mut self) -> Result<bool> {
+        self.alarm.acknowledge()?;
+        Ok(true)
     }
 }

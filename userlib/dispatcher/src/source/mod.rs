@@ -14,7 +14,7 @@ pub use time_server::SharedTimer;
 pub use timeout_faults::TimeoutFaults;
 pub use yield_to_timeout::YieldToTimeout;
 
-/// The thread on the scheduler's own core.
+/// A thread on the scheduler's own core.
 #[derive(Clone, Copy, Debug)]
 pub struct Local {
     /// Its context.
@@ -60,6 +60,13 @@ pub struct Arrived {
 }
 
 impl Arrived {
+    fn new(received: Received) -> Self {
+        let fault = received
+            .message
+            .map(|message| Fault::from_message(&message));
+        Self { received, fault }
+    }
+
     /// What the context of the thread with this badge had consumed, if this is its timeout fault.
     fn consumed(&self, badge: usize) -> Option<Duration> {
         match self.fault {
@@ -83,11 +90,12 @@ pub struct Inbox {
 impl Inbox {
     /// Waits for a message.
     fn recv(&self) -> Arrived {
-        let received = self.events.recv(self.spare);
-        let fault = received
-            .message
-            .map(|message| Fault::from_message(&message));
-        Arrived { received, fault }
+        Arrived::new(self.events.recv(self.spare))
+    }
+
+    /// The next message, if there is one already.
+    pub(crate) fn nb_recv(&self) -> Option<Arrived> {
+        self.events.nb_recv(self.spare).map(Arrived::new)
     }
 }
 
@@ -100,6 +108,8 @@ pub struct Turn {
     pub consumed: Duration,
     /// Whether the local thread was released from its hold.
     pub ran: bool,
+    /// The same for the idle thread.
+    pub idle_ran: bool,
     /// The message that ended it.
     pub arrived: Option<Arrived>,
 }
@@ -111,6 +121,7 @@ impl Turn {
             now,
             consumed: Duration(0),
             ran: false,
+            idle_ran: false,
             arrived: None,
         }
     }
@@ -121,8 +132,14 @@ pub trait Source {
     /// The time.
     fn now(&mut self) -> Result<Instant>;
 
-    /// Lets the local thread run, and waits for a message, until `until` at the latest.
-    fn turn(&mut self, local: &Local, until: Instant, inbox: &Inbox) -> Result<Turn>;
+    /// Lets the local thread run, and waits for a message, until `until` at the latest. `idle` is a thread that never
+    /// waits; it may be the local one.
+    fn turn(&mut self, local: &Local, idle: &Local, until: Instant, inbox: &Inbox) -> Result<Turn>;
+
+    /// A signal has come outside of a turn; whether it was this source's.
+    fn signalled(&mut self) -> Result<bool> {
+        Ok(false)
+    }
 
     /// Lets a thread run on its context without an end, until it has waited for something.
     fn lift(&mut self, _: &Local) -> Result {

@@ -25,7 +25,7 @@ impl Source for SharedTimer {
         Ok(instant(self.clock.now()))
     }
 
-    fn turn(&mut self, local: &Local, until: Instant, inbox: &Inbox) -> Result<Turn> {
+    fn turn(&mut self, local: &Local, _: &Local, until: Instant, inbox: &Inbox) -> Result<Turn> {
         if self.now()? >= until {
             return Ok(Turn::none(self.now()?));
         }
@@ -36,8 +36,13 @@ impl Source for SharedTimer {
             now: self.now()?,
             consumed: duration(local.context.consumed()?),
             ran: true,
+            idle_ran: false,
             // A signal ends the turn, and is no event.
             arrived: Some(arrived).filter(|arrived| arrived.received.message.is_some()),
         })
+    }
+
+    fn signalled(&mut self) -> Result<bool> {
+        Ok(true)
     }
 }

@@ -35,7 +35,7 @@ impl Source for TimeoutFaults {
         Ok(instant(self.clock.now()))
     }
 
-    fn turn(&mut self, local: &Local, until: Instant, inbox: &Inbox) -> Result<Turn> {
+    fn turn(&mut self, local: &Local, _: &Local, until: Instant, inbox: &Inbox) -> Result<Turn> {
         let left = Microseconds((until - self.now()?).0);
         if left == Microseconds(0) {
             return Ok(Turn::none(self.now()?));
@@ -54,6 +54,7 @@ impl Source for TimeoutFaults {
                 None => duration(local.context.consumed()?),
             },
             ran: true,
+            idle_ran: false,
             arrived: Some(arrived),
         })
     }

@@ -1,7 +1,7 @@
 //! YieldToTimeout: one call lets a thread run and sets a timer, one receive waits and tells the time.
 
 use schedulers::Instant;
-use userlib::cap::{SchedContext, YieldTarget};
+use userlib::cap::{SchedContext, YieldTarget, Yielded};
 use userlib::{Fault, Microseconds, Result};
 
 use super::{Hold, Inbox, Local, Source, Turn, duration, instant};
@@ -26,29 +26,32 @@ impl Source for YieldToTimeout {
         Ok(instant(answer.now))
     }
 
-    fn turn(&mut self, local: &Local, until: Instant, inbox: &Inbox) -> Result<Turn> {
-        let until = Microseconds(until.0);
-        let timeout = match local.hold {
-            Hold::Timeout(reply) => Some(reply),
-            hold => {
-                hold.release()?;
-                None
-            }
-        };
-        let yielded = local.context.yield_to_timeout(until, timeout)?;
-        let runs = yielded.now < until;
+    fn turn(&mut self, local: &Local, idle: &Local, until: Instant, inbox: &Inbox) -> Result<Turn> {
+        let (yielded, ran) = let_run(local, until)?;
         let mut turn = Turn {
             now: instant(yielded.now),
             consumed: duration(yielded.consumed),
-            ran: runs || timeout.is_none(),
+            ran,
+            idle_ran: false,
             arrived: None,
         };
-        if !runs || yielded.target != YieldTarget::Runnable {
+        if turn.now >= until {
             return Ok(turn);
+        }
+        // A thread whose turn has ended meanwhile has sent its timeout fault already.
+        let can_end = [YieldTarget::Runnable, YieldTarget::TimedOut].contains(&yielded.target);
+        let timed = if can_end { local } else { idle };
+        if !can_end {
+            // It waits for something, and gets no timeout: another thread has the timer.
+            let (yielded, ran) = let_run(idle, until)?;
+            (turn.now, turn.idle_ran) = (instant(yielded.now), ran);
+            if turn.now >= until {
+                return Ok(turn);
+            }
         }
         let arrived = inbox.recv();
         turn.arrived = Some(arrived);
-        let (consumed, now) = match (arrived.consumed(local.badge), arrived.fault) {
+        let (consumed, now) = match (arrived.consumed(timed.badge), arrived.fault) {
             (
                 Some(consumed),
                 Some(Fault::Timeout {
@@ -57,12 +60,28 @@ impl Source for YieldToTimeout {
             ) => (consumed, more.now),
             _ => {
                 // Its timer ends, too.
-                let read = local.context.yield_to_timeout(Microseconds(0), None)?;
+                let read = timed.context.yield_to_timeout(Microseconds(0), None)?;
                 (duration(read.consumed), read.now)
             }
         };
         turn.now = instant(now);
-        turn.consumed = turn.consumed + consumed;
+        if can_end {
+            turn.consumed = turn.consumed + consumed;
+        }
         Ok(turn)
     }
+}
+
+/// Lets a thread run until `until`, if that has not come; returns whether it was released from its hold, too.
+fn let_run(thread: &Local, until: Instant) -> Result<(Yielded, bool)> {
+    let timeout = match thread.hold {
+        Hold::Timeout(reply) => Some(reply),
+        hold => {
+            hold.release()?;
+            None
+        }
+    };
+    let until = Microseconds(until.0);
+    let yielded = thread.context.yield_to_timeout(until, timeout)?;
+    Ok((yielded, timeout.is_none() || yielded.now < until))
 }

@@ -143,7 +143,7 @@ pub struct Cluster<const CORES: usize, const TASKS: usize> {
     scheduled: [Running; CORES],
     mode: Mode,
     low_tasks: LowTasks,
-    grain: Duration,
+    granularity: Duration,
     #[cfg(test)]
     pub(crate) fault: crate::tests::Fault,
 }
@@ -159,7 +159,7 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
             scheduled: [Running::Nothing; CORES],
             mode: Mode::Low,
             low_tasks,
-            grain: Duration(0),
+            granularity: Duration(0),
             #[cfg(test)]
             fault: crate::tests::Fault::None,
         }
@@ -168,8 +168,8 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
     /// Sets the shortest time after which [`decide`](Self::decide) wants to look at a budget again: a job may exceed its
     /// budget by less than that. It must be longer than what a decision costs. Without it, decisions would come ever
     /// closer to the end of a budget, because what they cost is not charged to the job.
-    pub fn set_grain(&mut self, grain: Duration) {
-        self.grain = grain;
+    pub fn set_granularity(&mut self, granularity: Duration) {
+        self.granularity = granularity;
     }
 
     /// Adds a task if the admission test accepts the set with it.
@@ -309,7 +309,7 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
         let budgets = self
             .running()
             .filter_map(|id| self.job(id).ok())
-            .map(|job| now + job.remaining.max(self.grain));
+            .map(|job| now + job.remaining.max(self.granularity));
         budgets.fold(release, Instant::min)
     }
 

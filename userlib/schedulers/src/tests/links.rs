@@ -242,7 +242,7 @@ proptest! {
 #[test]
 fn the_end_of_a_budget_is_not_looked_at_more_often_than_the_grain_says() {
     let mut cluster = Cluster::<1, 1>::new(LowTasks::Stop);
-    cluster.set_grain(Duration(100));
+    cluster.set_granularity(Duration(100));
     let task = Task::periodic(Duration(10_000), Duration(500));
     cluster.add(task, Instant(0), &Unchecked).unwrap();
     let mut decide = |cluster: &mut Cluster<1, 1>, now| cluster.decide(Instant(now), &mut |_| ());

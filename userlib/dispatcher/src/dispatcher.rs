@@ -31,7 +31,7 @@ pub enum Event {
     /// The thread of a task has faulted. The task is removed.
     Faulted(TaskId, Fault),
     /// A message that comes neither from a task nor from a client that reports arrivals. If it is a call, the observer must
-    /// reply at once: later the reply object takes another call.
+    /// reply at once: later the reply object takes another call. Words that are not in registers may be overwritten.
     Message(Received, Reply),
 }
 
@@ -235,24 +235,23 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         while self.now < until {
             let next = self.decide(environment, &mut observe)?;
             let longest = self.now + LONGEST_TURN;
-            let arrived = self.turn(next.min(until).min(longest))?;
+            let mut arrived = self.turn(next.min(until).min(longest))?;
             // With several cores, what else has come counts for the same decision: a job that has ended is not to be
             // ended for its budget. On one core, an event ends the turn at once.
-            let mut left = if CORES > 1 { TASKS + 1 } else { 0 };
-            let mut next = arrived;
+            let mut more = if CORES > 1 { TASKS + 1 } else { 0 };
             loop {
-                if let Some(arrived) = next {
+                if let Some(arrived) = arrived {
                     let event = self.handle(environment, arrived)?;
                     event.into_iter().for_each(&mut observe);
                 }
-                if left == 0 {
+                arrived = match more {
+                    0 => None,
+                    _ => self.inbox().nb_recv(),
+                };
+                if arrived.is_none() {
                     break;
                 }
-                left -= 1;
-                next = self.inbox().nb_recv();
-                if next.is_none() {
-                    break;
-                }
+                more -= 1;
             }
         }
         Ok(())

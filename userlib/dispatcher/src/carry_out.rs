@@ -3,7 +3,7 @@
 use schedulers::{Action, Instant, TaskId};
 use userlib::{Environment, Result};
 
-use crate::dispatcher::{Dispatcher, Event};
+use crate::dispatcher::{Dispatcher, Event, leave_core};
 use crate::source::Source;
 use crate::worker::Worker;
 
@@ -48,8 +48,7 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
                     }
                 }
                 Action::Aborted { task } => {
-                    let core = running.iter_mut().find(|one| **one == Some(task));
-                    core.map(Option::take);
+                    leave_core(running, task);
                     if let Some(worker) = worker(workers, task) {
                         worker.restart(environment)?;
                     }

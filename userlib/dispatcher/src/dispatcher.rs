@@ -1,9 +1,11 @@
 //! The scheduler's loop.
 
 use schedulers::{Admission, Cluster, Completion, Duration, Instant, Mode, Refusal, Task, TaskId};
-use userlib::cap::{Endpoint, Reply, SchedControl};
+use userlib::cap::{Endpoint, Reply, SchedContext, SchedControl};
 use userlib::thread::ThreadParameters;
-use userlib::{Capability, Environment, Error, Fault, Message, Received, Result, Rights};
+use userlib::{
+    Capability, Environment, Error, Fault, Message, Microseconds, Received, Result, Rights,
+};
 
 use crate::job::{Arrivals, Job, label};
 use crate::source::{Arrived, Inbox, Source};
@@ -103,7 +105,7 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         environment: &mut Environment,
         mut cluster: Cluster<CORES, TASKS>,
         configuration: Configuration<CORES>,
-        source: impl FnOnce(&mut Environment, userlib::cap::SchedContext) -> Result<S>,
+        source: impl FnOnce(&mut Environment, SchedContext) -> Result<S>,
     ) -> Result<Self> {
         assert!(
             (1..=253).contains(&configuration.priority),
@@ -193,7 +195,7 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
 
     /// Removes a task and its job. Its thread never runs again; its memory is not used again.
     pub fn remove(&mut self, id: TaskId) -> Result {
-        self.leave_core(id);
+        leave_core(&mut self.running, id);
         // Only the kernel can refuse: a task that is not there is no error.
         let _there = self.cluster.remove(id);
         match self
@@ -303,12 +305,6 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         }
     }
 
-    /// The task's thread does not run any more.
-    fn leave_core(&mut self, id: TaskId) {
-        let core = self.running.iter_mut().find(|task| **task == Some(id));
-        core.map(Option::take);
-    }
-
     /// Turns a message into an event of the cluster.
     fn handle(&mut self, environment: &Environment, arrived: Arrived) -> Result<Option<Event>> {
         let Arrived { received, fault } = arrived;
@@ -334,7 +330,7 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         match (message.label(), fault) {
             (label::COMPLETED, _) => {
                 worker.hold(&mut self.spare, State::Calling);
-                self.leave_core(id);
+                leave_core(&mut self.running, id);
                 let completed = self.cluster.complete(id, now);
                 Ok(Some(match completed {
                     Ok(completion) => Event::Completed(id, completion),
@@ -346,7 +342,7 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
                 if worker.core() == 0 {
                     self.source.lift(&worker.local())?;
                 }
-                self.leave_core(id);
+                leave_core(&mut self.running, id);
                 let blocked = self.cluster.block(id);
                 Ok(self.answer(id, blocked))
             }
@@ -361,8 +357,8 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
                 Ok(self.answer(id, set))
             }
             (label::DEADLINE, _) => {
-                let time = message.word(0) as u64 | (message.word(1) as u64) << 32;
-                let set = self.cluster.set_deadline(id, Instant(time));
+                let time = Microseconds::from_message(&message, 0);
+                let set = self.cluster.set_deadline(id, Instant(time.0));
                 Ok(self.answer(id, set))
             }
             // The budget with which it began to wait has ended.
@@ -406,6 +402,12 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         let index = badge.checked_sub(Self::IDLE + 1)?;
         (index < TASKS).then_some(TaskId(index as u16))
     }
+}
+
+/// The task's job runs on no core any more.
+pub(crate) fn leave_core(running: &mut [Option<TaskId>], id: TaskId) {
+    let core = running.iter_mut().find(|task| **task == Some(id));
+    core.map(Option::take);
 }
 
 /// The badge of a task's messages.

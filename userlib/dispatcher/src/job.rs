@@ -13,7 +13,7 @@ pub(crate) mod label {
     pub const CONTINUES: usize = 102;
     /// The job enters a non-preemptible section (word 0 is 1), or leaves it (0).
     pub const NON_PREEMPTIBLE: usize = 103;
-    /// The job's deadline is to be the time in words 0 and 1, the low 32 bits first.
+    /// The job's deadline is to be the time in the message.
     pub const DEADLINE: usize = 104;
     /// A job of a sporadic task arrives.
     pub const ARRIVED: usize = 105;
@@ -56,8 +56,8 @@ impl Job {
     /// Schedules the rest of the job by another deadline, a time of the scheduler's clock. The deadline that it must
     /// keep does not change.
     pub fn set_deadline(&self, deadline: Microseconds) {
-        let words = [deadline.0 as u32 as usize, (deadline.0 >> 32) as usize];
-        self.scheduler.send(Message::new(label::DEADLINE, &words));
+        self.scheduler
+            .send(Message::new(label::DEADLINE, &deadline.words()));
     }
 
     /// Reports that the job is completed, and waits for the next.

@@ -46,7 +46,7 @@ impl Microseconds {
     }
 
     /// As message words; the low word first if there are two.
-    pub(crate) const fn words(self) -> [usize; WORDS] {
+    pub const fn words(self) -> [usize; WORDS] {
         let mut words = [0; WORDS];
         let mut index = 0;
         while index < WORDS {
@@ -57,7 +57,7 @@ impl Microseconds {
     }
 
     /// From the words of a message, starting at `first`.
-    pub(crate) fn from_message(message: &crate::Message, first: usize) -> Self {
+    pub fn from_message(message: &crate::Message, first: usize) -> Self {
         let mut words = [0; WORDS];
         for (index, word) in words.iter_mut().enumerate() {
             *word = message.word(first + index);

@@ -5,7 +5,7 @@ use crate::cap::{Endpoint, Notification, Reply};
 use crate::drivers::Alarm;
 use crate::{Message, Result};
 
-/// The label of a request. Words 0 and 1 are the time, the low 32 bits first.
+/// The label of a request, which has the time.
 const WAKE_AT: usize = 1;
 
 /// The longest time between two readings of the clock: some clocks lose time after 23 minutes.
@@ -45,7 +45,7 @@ impl<const CLIENTS: usize> TimeServer<CLIENTS> {
                     if let Some((_, time)) = self.clients.get_mut(client)
                         && message.label() == WAKE_AT
                     {
-                        *time = Some(from_words(&message));
+                        *time = Some(Microseconds::from_message(&message, 0));
                     }
                 }
             }
@@ -82,11 +82,6 @@ pub struct TimeClient(pub Endpoint);
 impl TimeClient {
     /// Asks for a signal at this time of the clock, instead of what was asked for before.
     pub fn wake_at(&self, time: Microseconds) {
-        let words = [time.0 as u32 as usize, (time.0 >> 32) as usize];
-        self.0.call(Message::new(WAKE_AT, &words));
+        self.0.call(Message::new(WAKE_AT, &time.words()));
     }
-}
-
-fn from_words(message: &Message) -> Microseconds {
-    Microseconds(message.word(0) as u64 | (message.word(1) as u64) << 32)
 }

@@ -3,9 +3,9 @@
 use schedulers::Instant;
 use userlib::drivers::Alarm;
 use userlib::time::Clock;
-use userlib::{Environment, Microseconds, Result};
+use userlib::{Environment, Result};
 
-use super::{Inbox, Local, Source, Turn, duration, instant};
+use super::{Inbox, Local, Source, Turn, instant};
 
 /// The board's one-shot timer, and a clock that user mode reads.
 pub struct OwnTimer {
@@ -35,24 +35,10 @@ impl Source for OwnTimer {
     }
 
     fn turn(&mut self, local: &Local, _: &Local, until: Instant, inbox: &Inbox) -> Result<Turn> {
-        let left = Microseconds((until - self.now()?).0);
-        if left == Microseconds(0) {
-            return Ok(Turn::none(self.now()?));
-        }
-        // A longer turn ends early, without an event.
-        self.alarm.set(left.min(Alarm::longest()))?;
-        local.hold.release()?;
-        let arrived = inbox.recv();
-        let is_alarm = arrived.received.message.is_none();
-        if is_alarm {
-            self.alarm.acknowledge()?;
-        }
-        Ok(Turn {
-            now: self.now()?,
-            consumed: duration(local.context.consumed()?),
-            ran: true,
-            idle_ran: false,
-            arrived: (!is_alarm).then_some(arrived),
+        let Self { clock, alarm } = self;
+        Turn::by_clock(clock, local, until, inbox, |left| {
+            // A longer turn ends early, without an event.
+            alarm.set(left.min(Alarm::longest()))
         })
     }
 

@@ -7,6 +7,7 @@ mod yield_to_timeout;
 
 use schedulers::{Duration, Instant};
 use userlib::cap::{Endpoint, Reply, SchedContext, Tcb};
+use userlib::time::Clock;
 use userlib::{Fault, Message, Microseconds, Received, Result};
 
 pub use alarm::OwnTimer;
@@ -115,15 +116,36 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// None at all: its end had come already.
-    const fn none(now: Instant) -> Self {
-        Self {
+    /// A turn with a clock that user mode reads. `arm` is told how long it lasts, and sees to it that a message comes then.
+    fn by_clock(
+        clock: &Clock,
+        local: &Local,
+        until: Instant,
+        inbox: &Inbox,
+        arm: impl FnOnce(Microseconds) -> Result,
+    ) -> Result<Self> {
+        let now = instant(clock.now());
+        let mut turn = Self {
             now,
             consumed: Duration(0),
-            ran: false,
+            ran: now < until,
             idle_ran: false,
             arrived: None,
+        };
+        if !turn.ran {
+            return Ok(turn);
         }
+        arm(Microseconds((until - now).0))?;
+        local.hold.release()?;
+        let arrived = inbox.recv();
+        turn.now = instant(clock.now());
+        // A timeout fault tells it, and so resets the count.
+        turn.consumed = match arrived.consumed(local.badge) {
+            Some(consumed) => consumed,
+            None => duration(local.context.consumed()?),
+        };
+        turn.arrived = Some(arrived);
+        Ok(turn)
     }
 }
 
@@ -136,7 +158,7 @@ pub trait Source {
     /// waits; it may be the local one.
     fn turn(&mut self, local: &Local, idle: &Local, until: Instant, inbox: &Inbox) -> Result<Turn>;
 
-    /// A signal has come outside of a turn; whether it was this source's.
+    /// A signal has come; whether it was this source's.
     fn signalled(&mut self) -> Result<bool> {
         Ok(false)
     }

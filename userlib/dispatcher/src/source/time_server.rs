@@ -4,7 +4,7 @@ use schedulers::Instant;
 use userlib::time::{Clock, TimeClient};
 use userlib::{Microseconds, Result};
 
-use super::{Inbox, Local, Source, Turn, duration, instant};
+use super::{Inbox, Local, Source, Turn, instant};
 
 /// A client of a time server, and a clock that user mode reads.
 pub struct SharedTimer {
@@ -26,19 +26,9 @@ impl Source for SharedTimer {
     }
 
     fn turn(&mut self, local: &Local, _: &Local, until: Instant, inbox: &Inbox) -> Result<Turn> {
-        if self.now()? >= until {
-            return Ok(Turn::none(self.now()?));
-        }
-        self.server.wake_at(Microseconds(until.0));
-        local.hold.release()?;
-        let arrived = inbox.recv();
-        Ok(Turn {
-            now: self.now()?,
-            consumed: duration(local.context.consumed()?),
-            ran: true,
-            idle_ran: false,
-            // A signal ends the turn, and is no event.
-            arrived: Some(arrived).filter(|arrived| arrived.received.message.is_some()),
+        Turn::by_clock(&self.clock, local, until, inbox, |_| {
+            self.server.wake_at(Microseconds(until.0));
+            Ok(())
         })
     }
 

@@ -10,7 +10,7 @@ use userlib::{Microseconds, Result};
 
 use crate::worker::SLICE;
 
-use super::{Inbox, Local, Source, Turn, duration, instant};
+use super::{Inbox, Local, Source, Turn, instant};
 
 /// The smallest budget of a context (book, "SchedControl").
 const SMALLEST: Microseconds = Microseconds(20);
@@ -36,26 +36,11 @@ impl Source for TimeoutFaults {
     }
 
     fn turn(&mut self, local: &Local, _: &Local, until: Instant, inbox: &Inbox) -> Result<Turn> {
-        let left = Microseconds((until - self.now()?).0);
-        if left == Microseconds(0) {
-            return Ok(Turn::none(self.now()?));
-        }
-        let budget = left.max(SMALLEST);
-        let time = SchedParameters::new(budget, budget + REST).with_badge(local.badge);
-        // The context of a runnable thread would keep the times of its replenishments.
-        self.control.configure(local.context, &time)?;
-        local.hold.release()?;
-        let arrived = inbox.recv();
-        Ok(Turn {
-            now: self.now()?,
-            // A timeout fault tells it, and so resets the count.
-            consumed: match arrived.consumed(local.badge) {
-                Some(consumed) => consumed,
-                None => duration(local.context.consumed()?),
-            },
-            ran: true,
-            idle_ran: false,
-            arrived: Some(arrived),
+        Turn::by_clock(&self.clock, local, until, inbox, |left| {
+            let budget = left.max(SMALLEST);
+            let time = SchedParameters::new(budget, budget + REST).with_badge(local.badge);
+            // The context of a runnable thread would keep the times of its replenishments.
+            self.control.configure(local.context, &time)
         })
     }
 

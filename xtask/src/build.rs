@@ -11,6 +11,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
+use system_table::Table;
 
 pub(crate) use bare_metal::{BareMetal, Side};
 pub(crate) use kernel::{CORES, Recipe, by_profile, prebuilt, prebuilt_stub};
@@ -26,6 +27,7 @@ use crate::temporary;
 use crate::ui::say;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, archive, image, log, project};
+use sysroot::Libraries;
 
 /// The variable with the folder of the types of what components get, for their compilation.
 pub(crate) const GIVEN: &str = "ESCAPEMENT_GIVEN";
@@ -308,10 +310,13 @@ fn build_system(
         }
         environment.push((GIVEN.into(), folder.into()));
     }
+    let table = generated.as_ref().map(|generated| &*generated.table);
+    let libraries = libraries(system, request, table);
     let components: Vec<&str> = system.components.iter().map(String::as_str).collect();
     if !components.is_empty() {
         let bare_metal = BareMetal {
             project: system.project.as_deref(),
+            libraries,
             ..*bare_metal
         };
         build(&bare_metal, "the components", &components, &environment)?;
@@ -321,7 +326,6 @@ fn build_system(
         .map(|&name| Ok((name, read(&user_program(bare_metal, request, name))?)))
         .collect();
     let files = files?;
-    let table = generated.as_ref().map(|generated| &*generated.table);
     if let (Some(table), Some(file)) = (table, &system.description) {
         let program = |name: &str| {
             let file = files.iter().find(|(known, _)| *known == name);
@@ -335,10 +339,24 @@ fn build_system(
     // The initialiser is a part of this repository, also for a project.
     let own = BareMetal {
         project: system.project.as_deref().filter(|_| !system.is_generic()),
+        libraries,
         ..*bare_metal
     };
     build(&own, "the root task", &[&system.root], &environment)?;
     Ok((user_program(bare_metal, request, &system.root), archive))
+}
+
+/// What the programs of a system use of the libraries: those of a described one use `alloc` if a component has a heap.
+fn libraries(system: &System, request: &Request<'_>, table: Option<&[u8]>) -> Libraries {
+    let has_heap = || {
+        let table = table.and_then(|table| Table::parse(table).ok());
+        table.is_none_or(|table| table.components().any(|(one, _)| one.heap_pages > 0))
+    };
+    let is_test = request.user_profile == UserProfile::Tests;
+    match system.project.is_some() || is_test || has_heap() {
+        true => Libraries::All,
+        false => Libraries::Core,
+    }
 }
 
 /// Writes the types of what components get, a file for each program.

@@ -59,6 +59,8 @@ pub(crate) struct BareMetal<'a> {
     pub(crate) libraries_with_retpolines: bool,
     /// The folder of the project whose crates are built, if they are not the repository's.
     pub(crate) project: Option<&'a Path>,
+    /// What user programs use of the libraries.
+    pub(crate) libraries: Libraries,
 }
 
 impl<'a> BareMetal<'a> {
@@ -78,6 +80,7 @@ impl<'a> BareMetal<'a> {
             retpolines: false,
             libraries_with_retpolines: false,
             project: None,
+            libraries: Libraries::All,
         }
     }
 
@@ -162,14 +165,18 @@ impl<'a> BareMetal<'a> {
         Ok(())
     }
 
-    /// The sysroot with the libraries `core`, `alloc` and `compiler_builtins`. All programs for a target share them;
-    /// only a kernel with retpolines needs its own, because code of `core` may branch indirectly, too. Debug kernels
-    /// share them all the same, which saves the time to compile them: they are not for use, and each crate compiles what
-    /// it uses of `core`, so that next to nothing comes from the library.
+    /// The sysroot of a side. All programs for a target share it; only a kernel with retpolines needs its own, because
+    /// code of `core` may branch indirectly, too. Debug kernels share it all the same, which saves the time to compile
+    /// the libraries: they are not for use, and each crate compiles what it uses of `core`, so that next to nothing
+    /// comes from the library.
     fn sysroot(&self, side: Side) -> Result<PathBuf> {
-        let (libraries, flags): (_, &[&str]) = match side {
-            Side::Kernel if self.libraries_with_retpolines => (Libraries::Core, &[RETPOLINES]),
-            _ => (Libraries::All, &[]),
+        let flags: &[&str] = match side {
+            Side::Kernel if self.libraries_with_retpolines => &[RETPOLINES],
+            _ => &[],
+        };
+        let libraries = match side {
+            Side::User => self.libraries,
+            Side::Kernel | Side::Stub => Libraries::Core,
         };
         sysroot(
             self.workspace,

@@ -45,17 +45,27 @@ const FLAGS: [&str; 3] = [
     "-Zcross-crate-inline-threshold=always",
 ];
 
-/// Which libraries a sysroot has.
-#[derive(Clone, Copy, Debug, Hash)]
-pub(super) enum Libraries {
-    /// What a kernel uses: `core` and `compiler_builtins`.
+/// The libraries that a program uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Libraries {
+    /// `core` and `compiler_builtins`.
     Core,
     /// These and `alloc`.
     All,
 }
 
-/// The sysroot with libraries for a target, compiled with `flags` beside those that all have. It is made unless it
-/// exists.
+impl Libraries {
+    /// Cargo's option that compiles them.
+    fn option(self) -> &'static str {
+        match self {
+            Self::Core => "-Zbuild-std=core,compiler_builtins",
+            Self::All => "-Zbuild-std=core,alloc,compiler_builtins",
+        }
+    }
+}
+
+/// The sysroot for a target, with at least these libraries, compiled with `flags` beside those that all have. What is
+/// missing is compiled: `alloc` when a program first wants it.
 pub(super) fn sysroot(
     workspace: &Workspace,
     tools: &BuildTools,
@@ -71,52 +81,72 @@ pub(super) fn sysroot(
     let flags = FLAGS.iter().chain(flags).map(|flag| flag.to_string());
     let flags: Vec<_> = flags.chain(sources).collect();
     let mut hasher = DefaultHasher::new();
-    (tools.toolchain.version(), MANIFEST, libraries, &flags).hash(&mut hasher);
+    (tools.toolchain.version(), MANIFEST, &flags).hash(&mut hasher);
     let parent = workspace.target().join(tools.folder).join("sysroots");
-    let folder = parent.join(format!("{target}-{:08x}", hasher.finish() as u32));
-    if folder.is_dir() {
+    let name = format!("{target}-{:08x}", hasher.finish() as u32);
+    let folder = parent.join(&name);
+    let place = folder.join("lib/rustlib").join(target).join("lib");
+    if has(&place, libraries) {
         return Ok(folder);
     }
     let _alone = workspace.lock(&format!("libraries-{target}"))?;
-    if folder.is_dir() {
+    if has(&place, libraries) {
         return Ok(folder);
     }
     let context = || format!("cannot make the libraries in {}", parent.display());
-    fs::create_dir_all(&parent).with_context(context)?;
-    let work = temporary::Folder::new_in(&parent).with_context(context)?;
-    let package = work.path().join("package");
+    // Without `alloc` it is kept, so that cargo finds the other libraries there when `alloc` is wanted.
+    let package = parent.join(format!("{name}.package"));
     fs::create_dir_all(package.join("src")).with_context(context)?;
     fs::write(package.join("Cargo.toml"), MANIFEST).with_context(context)?;
     fs::write(package.join("src/lib.rs"), SOURCE).with_context(context)?;
-    let messages = work.path().join("messages");
+    let messages = package.join("messages");
 
     let mut command = tools.toolchain.cargo();
     command
         .current_dir(&package)
         .args(["build", "--release", "--target", target])
-        .arg(match libraries {
-            Libraries::Core => "-Zbuild-std=core,compiler_builtins",
-            Libraries::All => "-Zbuild-std=core,alloc,compiler_builtins",
-        })
-        .args(["-Zbuild-std-features=compiler-builtins-mem"])
+        .args([
+            libraries.option(),
+            "-Zbuild-std-features=compiler-builtins-mem",
+        ])
         .args(["--message-format=json-render-diagnostics", "--target-dir"])
-        .arg(work.path().join("target"))
+        .arg(package.join("target"))
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
         .stdout(File::create(&messages).with_context(context)?);
     let step = Step::begin(&format!("building the libraries for {target}"));
     cargo::run(&step, &mut command)?;
 
-    let made = work.path().join("sysroot");
-    let place = made.join("lib/rustlib").join(target).join("lib");
     fs::create_dir_all(&place).with_context(context)?;
     let files = artifacts(&messages).with_context(context)?;
     ensure!(!files.is_empty(), "cargo made no libraries for {target}");
     for file in files {
         let name = file.file_name().context("a library without a name")?;
-        fs::copy(&file, place.join(name)).with_context(context)?;
+        let to = place.join(name);
+        if !to.exists() {
+            let copy = temporary::File::beside(&to).with_context(context)?;
+            fs::copy(&file, copy.path()).with_context(context)?;
+            copy.keep_as(&to).with_context(context)?;
+        }
     }
-    fs::rename(&made, &folder).with_context(context)?;
+    fs::write(place.join(complete(libraries)), "").with_context(context)?;
+    if libraries == Libraries::All {
+        fs::remove_dir_all(&package).with_context(context)?;
+    }
     Ok(folder)
+}
+
+/// Whether a folder of libraries has all that is wanted.
+fn has(place: &Path, libraries: Libraries) -> bool {
+    let made = |libraries| place.join(complete(libraries)).exists();
+    made(libraries) || made(Libraries::All)
+}
+
+/// The file that says that all of these libraries are there.
+fn complete(libraries: Libraries) -> &'static str {
+    match libraries {
+        Libraries::Core => "core.complete",
+        Libraries::All => "all.complete",
+    }
 }
 
 /// The libraries that cargo's messages name.

@@ -302,28 +302,38 @@ pub(super) fn runs<'a>(
         }));
     }
     if scope != Scope::All {
-        choose_files(&mut runs, &suite()?.system.name);
+        choose_files(
+            &mut runs,
+            &suite()?.system.name,
+            &System::fuzzer(workspace)?.name,
+        );
     }
     Ok(runs)
 }
 
 /// Chooses the files of the suite that are compiled: programs with the same options hold the tests of all runs on them,
-/// and no others.
-fn choose_files(runs: &mut [Run<'_>], suite: &str) {
-    let is_suite = |run: &Run<'_>| run.system.name == suite;
+/// and no others. The fuzzer, which uses what the tests share, takes the suite as these runs have it, and none of its
+/// tests where there is no such run.
+fn choose_files(runs: &mut [Run<'_>], suite: &str, fuzzer: &str) {
+    let is_of = |run: &Run<'_>, system: &str| run.system.name == system;
     let options = |run: &Run<'_>| (run.abi.clone(), run.cores.are_several());
-    let parts = runs.iter().filter(|run| is_suite(run));
+    let parts = runs.iter().filter(|run| is_of(run, suite));
     let parts: Vec<_> = parts
         .map(|run| (options(run), run.filter.clone()))
         .collect();
-    for run in runs.iter_mut().filter(|run| is_suite(run)) {
+    for run in runs.iter_mut() {
+        if !is_of(run, suite) && !is_of(run, fuzzer) {
+            continue;
+        }
         let own = options(run);
         let same = parts.iter().filter(|(options, _)| *options == own);
         let same: Vec<_> = same.map(|(_, filter)| &**filter).collect();
-        // An empty filter lets all tests through.
-        if !same.contains(&"") {
-            run.files = same.join(",");
-        }
+        run.files = match &*same {
+            [] => FUZZ.to_string(),
+            // An empty filter lets all tests through.
+            same if same.contains(&"") => String::new(),
+            same => same.join(","),
+        };
     }
 }
 

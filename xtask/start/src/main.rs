@@ -5,6 +5,8 @@
 
 use std::env;
 use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -14,6 +16,8 @@ use std::time::SystemTime;
 const TOOL: &str = "xtask";
 /// The profile of the workspace for quick builds.
 const PROFILE: &str = "tool";
+/// Where the C compiler looks for a linker first (the manual of GCC, "Environment Variables Affecting GCC").
+const LINKERS: &str = "COMPILER_PATH";
 /// The exit code for a bad call or a failed build, as in the tool.
 const CANNOT: u8 = 2;
 
@@ -46,6 +50,9 @@ fn start() -> Result<std::convert::Infallible, String> {
     cargo
         .current_dir(root)
         .args(["build", "--profile", PROFILE, "--package", TOOL]);
+    if let (Some(linkers), None) = (linkers(&target), env::var_os(LINKERS)) {
+        cargo.env(LINKERS, linkers);
+    }
     if built.is_none() {
         eprintln!("building the tool, once; this takes a minute or two");
     } else if built >= newest(folder) && built >= modified(&root.join("Cargo.lock")) {
@@ -62,6 +69,20 @@ fn start() -> Result<std::convert::Infallible, String> {
         .env("CARGO_MANIFEST_DIR", folder)
         .exec();
     Err(format!("cannot start {}: {error}", program.display()))
+}
+
+/// A folder in which the C compiler, by which cargo links, finds LLVM's linker as `ld`, if that is installed: for the
+/// tool and the programs that its build runs it takes a third of the time of GNU's.
+fn linkers(target: &Path) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    let mut linkers = env::split_paths(&path).map(|folder| folder.join("ld.lld"));
+    let linker = linkers.find(|file| file.is_file())?;
+    let folder = target.join("linkers");
+    fs::create_dir_all(&folder).ok()?;
+    match symlink(linker, folder.join("ld")) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => None,
+        _ => Some(folder),
+    }
 }
 
 /// The modification time of a file, if it exists.

@@ -6,6 +6,7 @@
 mod collect;
 pub mod export;
 mod file;
+mod inversion;
 mod jobs;
 mod rules;
 mod state;
@@ -15,6 +16,7 @@ mod trace;
 
 pub use collect::collect;
 pub use file::{Answer, File, Unreadable};
+pub use inversion::{Inversion, inversions};
 pub use jobs::{Jobs, jobs};
 pub use rules::{Complaint, check};
 pub use state::{Activity, Context, ContextKey, Core, State, Status, Thread, ThreadKey};

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use trace_format::Kind;
 
-use crate::{ThreadKey, Timeline, Trace, jobs};
+use crate::{Inversion, ThreadKey, Timeline, Trace, inversions, jobs};
 
 /// A table of cores, threads and contexts, and how many events there are of each kind.
 pub fn summary(trace: &Trace) -> String {
@@ -41,6 +41,13 @@ pub fn summary(trace: &Trace) -> String {
     threads(trace, &timeline, &share, out);
     contexts(trace, &timeline, &share, out);
     tasks(trace, out);
+    if let Some(worst) = inversions(trace).iter().max_by_key(|one| one.length()) {
+        let _ = writeln!(
+            out,
+            "\nlongest priority inversion: {}",
+            sentence(trace, &timeline, worst)
+        );
+    }
     let mut kinds = BTreeMap::new();
     for one in &trace.events {
         *kinds.entry(one.event.kind).or_insert(0_u64) += 1;
@@ -52,6 +59,19 @@ pub fn summary(trace: &Trace) -> String {
     let kinds: Vec<_> = kinds.collect();
     let _ = writeln!(out, "\nevents: {}", kinds.join(", "));
     text
+}
+
+/// What happened in an inversion.
+fn sentence(trace: &Trace, timeline: &Timeline, one: &Inversion) -> String {
+    let milliseconds = |ticks| trace.microseconds(ticks) / 1000.0;
+    let name = |thread: ThreadKey| &timeline.threads[thread.0].name;
+    format!(
+        "from {:.3} ms on, {} waits {:.3} ms for work on the context of {}",
+        milliseconds(one.start),
+        name(one.thread),
+        milliseconds(one.length()),
+        name(one.charged),
+    )
 }
 
 fn threads(trace: &Trace, timeline: &Timeline, share: &impl Fn(u64) -> f64, out: &mut String) {

@@ -2,9 +2,9 @@
 
 use simulator::scenarios::{ALL, find};
 use simulator::{History, Microseconds, Options, Setup, Simulation, Status as Seen, work};
-use trace::{Status, ThreadKey, Timeline, Trace, check, export, jobs, summary};
-use userlib::cap::SchedParameters;
-use userlib::{syscall, trace as marks};
+use trace::{Status, ThreadKey, Timeline, Trace, check, export, inversions, jobs, summary};
+use userlib::cap::{Endpoint, Reply, SchedParameters};
+use userlib::{Message, server, syscall, trace as marks};
 
 /// The trace of a scenario, and the record that the simulator makes without it.
 fn run(name: &str, time: u64, events: usize) -> (Trace, History, Vec<u8>) {
@@ -244,4 +244,82 @@ fn the_page_has_the_whole_trace() {
         !page.contains("src=") && !page.contains("http"),
         "no network"
     );
+}
+
+/// Clients of one server, which has the highest priority: with priority inheritance by donation and the server at a
+/// priority ceiling, a client waits for at most one request of lower priority at a time.
+#[test]
+fn a_client_waits_for_one_request_of_lower_priority() {
+    /// The longest request, and the kernel entries around it.
+    const REQUEST_US: f64 = 1_220.0;
+    let (trace, ..) = run("passive-server", 500, 1_000_000);
+    let timeline = Timeline::of(&trace);
+    let name = |thread: ThreadKey| &*timeline.threads[thread.0].name;
+    let found = inversions(&trace);
+    let of = |client| found.iter().filter(move |one| name(one.thread) == client);
+    // Priorities are those of the numbers.
+    assert_eq!(of("client 1").count(), 0);
+    assert!(of("client 2").all(|one| name(one.charged) == "client 1"));
+    assert!(of("client 2").count() > 0 && of("client 3").count() > 0);
+    for one in &found {
+        assert!(trace.microseconds(one.length()) < REQUEST_US, "{one:?}");
+    }
+    let longest = found.iter().map(|one| one.length()).max().unwrap();
+    assert!(trace.microseconds(longest) > 100.0, "{found:?}");
+    assert!(summary(&trace).contains("longest priority inversion: from "));
+}
+
+/// A thread of low priority whose active server has a lower one than a thread between them: the textbook's case.
+fn unbounded(setup: &mut Setup) {
+    let (endpoint, reply): (Endpoint, Reply) = (setup.create(), setup.create());
+    let time = || SchedParameters::new(Microseconds(50_000), Microseconds(100_000));
+    setup.thread("server", 1).time(time()).run(move || {
+        server::serve(endpoint, reply, |_| {
+            work(Microseconds(1_000));
+            Message::empty(0)
+        })
+    });
+    setup.thread("high", 3).time(time()).run(move || {
+        work(Microseconds(500));
+        endpoint.call(Message::empty(0));
+        work(Microseconds(500));
+    });
+    setup
+        .thread("middle", 2)
+        .time(time())
+        .run(|| work(Microseconds(7_000)));
+}
+
+#[test]
+fn a_server_of_low_priority_inverts_priorities_for_as_long_as_others_run() {
+    let options = Options {
+        trace: 100_000,
+        ..Options::default()
+    };
+    let mut simulation = Simulation::new(unbounded, options);
+    simulation.run_until(30_000);
+    let bytes = simulation.trace().expect("it is traced").to_bytes();
+    let (trace, _) = Trace::read(&bytes).unwrap();
+    let timeline = Timeline::of(&trace);
+    let name = |thread: ThreadKey| &*timeline.threads[thread.0].name;
+    let found = inversions(&trace);
+    let words: Vec<_> = found
+        .iter()
+        .map(|one| (name(one.thread), name(one.charged)))
+        .collect();
+    assert_eq!(words, [("high", "middle")]);
+    // The thread in the middle, and the request itself.
+    let taken = trace.microseconds(found[0].length());
+    assert!((8_000.0..8_030.0).contains(&taken), "{taken}");
+}
+
+/// A thread whose own budget is used up, or too small for a threshold, does not wait for others.
+#[test]
+fn a_thread_without_budget_is_not_inverted() {
+    for scenario in ["sporadic-servers", "threshold"] {
+        let (trace, ..) = run(scenario, 200, 1_000_000);
+        let found = inversions(&trace);
+        let entry = |one: &trace::Inversion| trace.microseconds(one.length()) < 20.0;
+        assert!(found.iter().all(entry), "{scenario}: {found:?}");
+    }
 }

@@ -5,7 +5,7 @@ use trace_format::Kind;
 
 use crate::jobs::mark;
 use crate::state::text;
-use crate::{ContextKey, State, Status, ThreadKey, Timeline, Trace, check, jobs};
+use crate::{ContextKey, State, Status, ThreadKey, Timeline, Trace, check, inversions, jobs};
 
 /// The page, in which this text stands for the trace.
 const PAGE: &str = include_str!("viewer.html");
@@ -98,6 +98,11 @@ fn data(trace: &Trace) -> Value {
             "longest": one.longest,
         })
     });
+    let inversions = inversions(trace);
+    let inversions = inversions.iter().map(|one| {
+        let (thread, charged) = (one.thread.0, one.charged.0);
+        json!({ "start": one.start, "end": one.end, "thread": thread, "charged": charged })
+    });
     json!({
         "platform": trace.platform,
         "frequency": trace.frequency,
@@ -112,6 +117,7 @@ fn data(trace: &Trace) -> Value {
         "marks": marks(trace),
         "complaints": complaints.collect::<Vec<_>>(),
         "jobs": jobs.collect::<Vec<_>>(),
+        "inversions": inversions.collect::<Vec<_>>(),
     })
 }
 

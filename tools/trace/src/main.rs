@@ -44,10 +44,11 @@ enum Command {
         /// The trace.
         file: PathBuf,
     },
-    /// Shows the trace in a browser.
+    /// Shows a trace in a browser, or two below each other.
     View {
-        /// The trace.
-        file: PathBuf,
+        /// The traces.
+        #[arg(required = true, num_args = 1..=2, value_name = "FILE")]
+        files: Vec<PathBuf>,
         /// Write the page into this file, which needs no network, and start no browser.
         #[arg(long, value_name = "FILE")]
         html: Option<PathBuf>,
@@ -106,7 +107,7 @@ fn main() -> ExitCode {
             println!("{}", listed(&trace));
             true
         }),
-        Command::View { file, html } => read(&file).and_then(|trace| view(&trace, &file, html)),
+        Command::View { files, html } => view(&files, html),
         Command::Export {
             file,
             format,
@@ -161,11 +162,19 @@ fn listed(trace: &Trace) -> Value {
     jobs.collect()
 }
 
-/// Writes the page of a trace; without a file for it, beside the trace, and opens it in a browser.
-fn view(trace: &Trace, file: &Path, html: Option<PathBuf>) -> Result<bool, String> {
+/// Writes the page of traces; without a file for it, beside the first one, and opens it in a browser.
+fn view(files: &[PathBuf], html: Option<PathBuf>) -> Result<bool, String> {
     let starts = html.is_none();
-    let page = html.unwrap_or_else(|| file.with_extension("html"));
-    let written = fs::write(&page, export::html(trace));
+    let page = html.unwrap_or_else(|| files[0].with_extension("html"));
+    let traces: Result<Vec<_>, _> = files.iter().map(|file| read(file)).collect();
+    let traces = traces?;
+    let names = files
+        .iter()
+        .map(|file| file.file_stem().unwrap_or_default());
+    let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
+    let named = names.iter().map(|name| &**name).zip(&traces);
+    let text = export::html(&named.collect::<Vec<_>>());
+    let written = fs::write(&page, text);
     written.map_err(|error| format!("cannot write {}: {error}", page.display()))?;
     println!("{}", page.display());
     if starts

@@ -215,10 +215,11 @@ fn programs_mark_their_jobs() {
 #[test]
 fn the_page_has_the_whole_trace() {
     let (trace, ..) = run("timeout", 20, 1_000_000);
-    let page = export::html(&trace);
+    let page = export::html(&[("run", &trace)]);
     let (_, rest) = page.split_once("type=\"application/json\">").unwrap();
     let (data, _) = rest.split_once("</script>").unwrap();
-    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    let all: serde_json::Value = serde_json::from_str(data).unwrap();
+    let data = &all[0];
     let numbers = |value: &serde_json::Value| -> Vec<i64> {
         let list = value.as_array().unwrap();
         list.iter().map(|one| one.as_i64().unwrap()).collect()

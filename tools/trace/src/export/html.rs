@@ -7,8 +7,20 @@ use crate::jobs::mark;
 use crate::state::text;
 use crate::{ContextKey, State, Status, ThreadKey, Timeline, Trace, check, inversions, jobs};
 
-/// The page, in which this text stands for the trace.
-const PAGE: &str = include_str!("viewer.html");
+/// The page, in which these texts stand for its parts.
+const PAGE: &str = include_str!("viewer/page.html");
+const STYLE: (&str, &str) = ("@STYLE@", include_str!("viewer/style.css"));
+const SCRIPT: (&str, &str) = (
+    "@SCRIPT@",
+    concat!(
+        "\"use strict\";\n",
+        include_str!("viewer/trace.js"),
+        include_str!("viewer/tables.js"),
+        include_str!("viewer/paint.js"),
+        include_str!("viewer/pane.js"),
+        include_str!("viewer/page.js"),
+    ),
+);
 const DATA: &str = "@DATA@";
 
 /// The number of a thread or a context; -1 for none.
@@ -37,15 +49,21 @@ fn of_status(status: Status) -> (i64, i64) {
     }
 }
 
-/// The trace as a page.
-pub fn html(trace: &Trace) -> String {
+/// Traces as a page, which shows them below each other, each with its name.
+pub fn html(traces: &[(&str, &Trace)]) -> String {
+    let data: Value = traces
+        .iter()
+        .map(|(name, trace)| data(name, trace))
+        .collect();
     // Nothing in the data may be markup for the element that it is in.
-    let data = data(trace).to_string().replace('<', "\\u003c");
-    PAGE.replacen(DATA, &data, 1)
+    let data = data.to_string().replace('<', "\\u003c");
+    let page = PAGE.replacen(STYLE.0, STYLE.1, 1);
+    page.replacen(SCRIPT.0, SCRIPT.1, 1)
+        .replacen(DATA, &data, 1)
 }
 
-/// What the page shows. Times are in ticks.
-fn data(trace: &Trace) -> Value {
+/// What the page shows of a trace. Times are in ticks.
+fn data(name: &str, trace: &Trace) -> Value {
     let timeline = Timeline::of(trace);
     let cores = timeline.cores.iter().map(|(core, spans)| {
         let spans = spans.iter().flat_map(|span| {
@@ -104,6 +122,7 @@ fn data(trace: &Trace) -> Value {
         json!({ "start": one.start, "end": one.end, "thread": thread, "charged": charged })
     });
     json!({
+        "name": name,
         "platform": trace.platform,
         "frequency": trace.frequency,
         "start": timeline.start,

@@ -1,0 +1,239 @@
+// One trace on the page: the part of it that is in view, its lanes, and what is under the pointer.
+
+const NAMES = 150; // The width of the names of lanes.
+const TOP = 24;
+const HEIGHTS = { group: 18, core: 22, context: 48, thread: 20 };
+/// Tables take longer to sum up than a frame may: they wait until the view rests, for so many milliseconds.
+const REST = 120;
+
+class Pane {
+  constructor(trace, page) {
+    this.trace = trace;
+    this.page = page;
+    this.element = document.getElementById("pane").content.firstElementChild.cloneNode(true);
+    const part = (name) => this.element.querySelector("." + name);
+    [this.map, this.canvas, this.range, this.tables] = ["map", "lanes", "range", "tables"].map(part);
+    this.element.querySelector("b").textContent = title(trace);
+    [this.from, this.to] = [trace.start, trace.end];
+    /// The time that is compared with the same of another pane.
+    this.origin = trace.start;
+    this.cursors = [];
+    this.lanes = [];
+    this.picture = null;
+    this.listen();
+  }
+
+  // Time and place.
+
+  x(time) {
+    return NAMES + ((time - this.from) / (this.to - this.from)) * (this.width - NAMES);
+  }
+
+  time(x) {
+    return this.from + ((x - NAMES) / (this.width - NAMES)) * (this.to - this.from);
+  }
+
+  /// Shows the trace from `start` to `end`, as far as there is one.
+  view(start, end) {
+    this.place(start, end);
+    this.page.follow(this);
+  }
+
+  place(start, end) {
+    const { trace } = this;
+    const least = (trace.frequency / 1e8) * 20;
+    const length = Math.min(trace.end - trace.start, Math.max(end - start, least));
+    this.from = Math.min(Math.max(trace.start, start), trace.end - length);
+    this.to = this.from + length;
+    this.draw();
+  }
+
+  zoom(factor, at = (this.from + this.to) / 2) {
+    this.view(at - (at - this.from) * factor, at + (this.to - at) * factor);
+  }
+
+  /// Moves by a part of what is in view.
+  move(part) {
+    const by = (this.to - this.from) * part;
+    this.view(this.from + by, this.to + by);
+  }
+
+  /// Shows a time in the middle, with a cursor.
+  centre(time) {
+    const half = Math.min((this.to - this.from) / 2, this.trace.frequency / 40);
+    this.cursors = [time];
+    this.view(time - half, time + half);
+  }
+
+  /// Shows a span, with a cursor at each end.
+  span(start, end) {
+    this.cursors = [start, end];
+    this.view(start - (end - start) / 4, end + (end - start) / 4);
+  }
+
+  /// Jumps to the next target, or the one before.
+  jump(what, direction) {
+    const times = this.trace.targets[what];
+    const now = this.cursors.length ? this.cursors[0] : (this.from + this.to) / 2;
+    let before = after(times, now);
+    while (before > 0 && times[before - 1] >= now) before--;
+    const found = times[direction > 0 ? after(times, now) : before - 1];
+    if (found === undefined) this.page.say("no more");
+    else this.centre(found);
+  }
+
+  // Lanes.
+
+  /// Whether a thread has something to show in view.
+  isSeen({ start, end, status }) {
+    for (let i = after(end, this.from); i < start.length && start[i] < this.to; i++) {
+      if (status[i] >= RUNS && status[i] <= OUT) return true;
+    }
+    return false;
+  }
+
+  /// Puts the lanes below each other; returns the height of all.
+  arrange() {
+    const { trace, page } = this;
+    const isWanted = (item) => item.start.length && item.name.toLowerCase().includes(page.filter);
+    const isShown = (thread) => isWanted(thread) && (page.everyThread || this.isSeen(thread));
+    let y = TOP;
+    this.lanes = [];
+    const add = (kind, name, item) => {
+      this.lanes.push({ kind, name, item, y, height: HEIGHTS[kind] });
+      y += HEIGHTS[kind];
+    };
+    add("group", "cores");
+    for (const core of trace.cores) add("core", "core " + core.core, core);
+    add("group", "scheduling contexts: what is left of the budget");
+    for (const context of trace.contexts.filter(isWanted)) add("context", context.name, context);
+    const some = page.everyThread ? "" : " (those that run, are ready or out of budget here; L shows all)";
+    add("group", "threads, in the colours of the contexts that are charged" + some);
+    for (const thread of trace.threads.filter(isShown)) add("thread", thread.name, thread);
+    return y + 8;
+  }
+
+  laneAt(y) {
+    return this.lanes.find((lane) => y >= lane.y && y < lane.y + lane.height);
+  }
+
+  draw() {
+    if (this.isPending) return;
+    this.isPending = true;
+    requestAnimationFrame(() => {
+      this.isPending = false;
+      paint(this);
+      const { trace, from, to, cursors } = this;
+      const [a, b] = cursors;
+      let marked = "";
+      if (cursors.length === 1) marked = `   A: ${trace.show(a)}`;
+      if (cursors.length === 2) marked = `   A to B: ${trace.show(Math.abs(b - a))}`;
+      this.range.textContent = `${trace.show(from)} to ${trace.show(to)}, ${trace.show(to - from)}${marked}`;
+      clearTimeout(this.resting);
+      this.resting = setTimeout(() => (this.tables.innerHTML = tables(trace, this.from, this.to)), REST);
+    });
+  }
+
+  // The pointer.
+
+  listen() {
+    const { canvas, map } = this;
+    const xOf = (event) => event.clientX - canvas.getBoundingClientRect().left;
+    this.element.addEventListener("pointerdown", () => this.page.activate(this), { capture: true });
+    const wheel = (event) => {
+      const isVertical = Math.abs(event.deltaY) > Math.abs(event.deltaX) && !event.shiftKey && !event.altKey;
+      if (event.ctrlKey || (isVertical && xOf(event) > NAMES)) {
+        event.preventDefault();
+        this.zoom(event.deltaY > 0 ? 1.25 : 0.8, this.time(xOf(event)));
+      } else if (event.deltaX) {
+        event.preventDefault();
+        this.move(event.deltaX / (this.width - NAMES));
+      }
+    };
+    canvas.addEventListener("wheel", wheel, { passive: false });
+    let drag = null;
+    canvas.addEventListener("pointerdown", (event) => {
+      drag = { x: event.clientX, from: this.from, to: this.to, isMoved: false };
+      canvas.setPointerCapture(event.pointerId);
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (!drag) return this.page.tip(event, this.words(xOf(event), event.offsetY));
+      const by = ((drag.x - event.clientX) / (this.width - NAMES)) * (drag.to - drag.from);
+      drag.isMoved ||= Math.abs(drag.x - event.clientX) > 3;
+      if (drag.isMoved) this.view(drag.from + by, drag.to + by);
+    });
+    canvas.addEventListener("pointerup", (event) => {
+      if (drag && !drag.isMoved && xOf(event) > NAMES) {
+        const time = this.time(xOf(event));
+        this.cursors = event.shiftKey && this.cursors.length ? [this.cursors[0], time] : [time];
+        this.draw();
+      }
+      drag = null;
+    });
+    canvas.addEventListener("pointerleave", (event) => this.page.tip(event, ""));
+    const toMap = (event) => {
+      const { start, end } = this.trace;
+      const time = start + (event.offsetX / map.clientWidth) * (end - start);
+      const half = (this.to - this.from) / 2;
+      this.view(time - half, time + half);
+    };
+    map.addEventListener("pointerdown", (event) => {
+      map.setPointerCapture(event.pointerId);
+      toMap(event);
+    });
+    map.addEventListener("pointermove", (event) => event.buttons && toMap(event));
+  }
+
+  /// What is under the pointer, in words.
+  words(x, y) {
+    const { trace } = this;
+    const lane = this.laneAt(y);
+    if (!lane || lane.kind === "group" || x < NAMES) return "";
+    const time = this.time(x);
+    const { item, kind } = lane;
+    const i = after(item.end, time);
+    const lines = [lane.name, trace.show(time)];
+    if (i < item.start.length && item.start[i] <= time) lines.push(this.about(kind, item, i));
+    if (kind === "context") lines.push(`left: ${trace.show(left(item, time))} of ${trace.show(item.budget)}`);
+    const near = ((this.to - this.from) / (this.width - NAMES)) * 4;
+    const isNear = (one) => Math.abs(one.time - time) < near;
+    const marks = trace.marks.filter((one) => kind === "thread" && trace.threads[one.thread] === item && isNear(one));
+    const waits = trace.inversions.filter((one) => {
+      return kind === "thread" && trace.threads[one.thread] === item && one.start <= time && time < one.end;
+    });
+    const about = [
+      ...waits.map((one) => `waits for work on the context of ${trace.threads[one.charged].name}, of lower priority`),
+      ...marks.map((one) => `${one.what}, task ${one.task}: ${one.value}`),
+      ...trace.complaints.filter(isNear).map((one) => one.text),
+    ];
+    return [...lines, ...about.slice(0, 6)].join("\n");
+  }
+
+  about(kind, item, i) {
+    const { trace } = this;
+    const length = trace.show(item.end[i] - item.start[i]);
+    const thread = (key) => (key < 0 ? "no thread" : trace.threads[key].name);
+    const context = (key) => (key < 0 ? "no context" : trace.contexts[key].name);
+    if (kind === "context") return `used by ${thread(item.thread[i])} for ${length}`;
+    const charged = `charged to ${context(item.context[i])}`;
+    if (kind === "core") {
+      return item.thread[i] < 0 ? `idle for ${length}` : `${thread(item.thread[i])} for ${length}, ${charged}`;
+    }
+    return `${STATUS[item.status[i]]} for ${length}` + (item.status[i] === RUNS ? `, ${charged}` : "");
+  }
+}
+
+/// What a context has left at a time.
+function left({ x, y }, time) {
+  const before = Math.max(0, after(x, time) - 1);
+  const next = Math.min(before + 1, x.length - 1);
+  const part = x[next] > x[before] ? (time - x[before]) / (x[next] - x[before]) : 0;
+  return y[before] + part * (y[next] - y[before]);
+}
+
+function title(trace) {
+  const counted = (count, what) => (count ? `, ${count} ${what}` : "");
+  const length = trace.show(trace.end - trace.start);
+  const problems = counted(trace.lost, "missing") + counted(trace.complaints.length, "broken rules");
+  return `${trace.name ? trace.name + ", " : ""}${trace.platform}: ${length}, ${trace.events} events${problems}`;
+}

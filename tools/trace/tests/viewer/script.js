@@ -1,0 +1,141 @@
+// Uses the page as a person does, by keys, buttons and the pointer, and writes into the page what does not hold.
+(async () => {
+  const problems = [];
+  const expect = (holds, what) => holds || problems.push(what);
+  /// Until the page is painted, and its tables are summed up.
+  const rest = () => new Promise((done) => setTimeout(done, 300));
+  const press = (key) => dispatchEvent(new KeyboardEvent("keydown", { key }));
+  const pointer = (canvas, type, x, y, more = {}) => {
+    const { left, top } = canvas.getBoundingClientRect();
+    const place = { clientX: left + x, clientY: top + y, pointerId: 1, bubbles: true, ...more };
+    canvas.setPointerCapture = () => {};
+    canvas.dispatchEvent(new PointerEvent(type, place));
+  };
+  const click = (pane, x, y, more) => {
+    pointer(pane.canvas, "pointerdown", x, y, more);
+    pointer(pane.canvas, "pointerup", x, y, more);
+  };
+  const [first, second] = page.panes;
+  const { trace } = first;
+  const lane = (pane, kind, name) => pane.lanes.find((lane) => lane.kind === kind && lane.name === name);
+  const length = (pane) => pane.trace.ms(pane.to - pane.from);
+  const message = () => document.getElementById("message").textContent;
+  try {
+    await rest();
+    // The whole trace at first, with all lanes.
+    expect(first.from === trace.start && first.to === trace.end, "the whole trace is not in view");
+    const wanted = [
+      ["core", "core 0"],
+      ["context", "client 2"],
+      ["thread", "server"],
+    ];
+    for (const [kind, name] of wanted) expect(lane(first, kind, name), `no lane for the ${kind} ${name}`);
+
+    // The core's lane has a colour where a thread runs.
+    const core = lane(first, "core", "core 0");
+    const i = core.item.thread.findIndex(
+      (thread, i) => thread >= 0 && core.item.end[i] - core.item.start[i] > trace.ticks(1),
+    );
+    const x = first.x((core.item.start[i] + core.item.end[i]) / 2);
+    const scale = devicePixelRatio;
+    const pixel = first.canvas.getContext("2d").getImageData(x * scale, (core.y + core.height - 5) * scale, 1, 1).data;
+    expect(pixel[3] === 255, "the core's lane is empty where a thread runs");
+    pointer(first.canvas, "pointermove", x, core.y + 8);
+    const tip = document.getElementById("tip").textContent;
+    expect(tip.includes("charged to"), `the pointer on a span says: ${tip}`);
+
+    // Keys zoom and move.
+    press("w");
+    await rest();
+    expect(Math.abs(length(first) / trace.ms(trace.end - trace.start) - 0.7) < 0.01, "W does not zoom");
+    const before = first.from;
+    press("d");
+    expect(first.from > before, "D does not move");
+    press("0");
+    expect(first.from === trace.start && first.to === trace.end, "0 does not show all");
+
+    // The wheel zooms at the pointer.
+    const at = first.time(700);
+    const { left } = first.canvas.getBoundingClientRect();
+    first.canvas.dispatchEvent(new WheelEvent("wheel", { deltaY: -100, clientX: left + 700, cancelable: true }));
+    expect(first.to - first.from < trace.end - trace.start, "the wheel does not zoom");
+    expect(Math.abs(first.time(700) - at) < trace.ticks(0.01), "the wheel does not zoom at the pointer");
+    press("0");
+
+    // The timeout.
+    const target = document.getElementById("target");
+    target.value = "timeouts";
+    press("n");
+    if (first.cursors[0] < trace.timeouts[0]) press("n");
+    else press("p");
+    expect(trace.timeouts.includes(first.cursors[0]), "N and P do not find the timeout");
+    expect(length(first) < 60, "the timeout is not seen closely");
+
+    // The longest blackout.
+    press("b");
+    expect(first.cursors.length === 2, "B shows no blackout");
+    await rest();
+    expect(first.tables.textContent.includes("longest blackout"), "there are no tables");
+
+    // The worst inversion is in the other trace.
+    press("i");
+    expect(message().includes("no thread waits"), "there is an inversion where there is none");
+    click(second, 400, 50);
+    expect(page.active === second, "a click does not choose the trace");
+    document.getElementById("inversion").click();
+    const worst = second.trace.worstInversion(second.trace.start, second.trace.end);
+    expect(message().includes("for work on the context of"), `the inversion is: ${message()}`);
+    expect(worst && second.cursors[0] === worst.start, "the inversion is not in view");
+    second.cursors = [];
+    click(first, 400, 50);
+    first.cursors = [];
+
+    // Lanes by name.
+    const search = document.getElementById("search");
+    search.value = "client 2";
+    search.dispatchEvent(new Event("input"));
+    await rest();
+    expect(!first.lanes.some((lane) => lane.name === "client 1"), "lanes are not chosen by name");
+    search.value = "";
+    search.dispatchEvent(new Event("input"));
+
+    // Two traces: the other follows, and both can be aligned.
+    press("0");
+    press("w");
+    press("w");
+    await rest();
+    expect(Math.abs(length(first) - length(second)) < 0.01, "the other trace does not follow");
+    press("0");
+    await rest();
+    press("x");
+    expect(message().includes("click in each trace"), "without cursors nothing is aligned");
+    click(first, 400, 50);
+    click(second, 900, 50);
+    press("x");
+    press("w");
+    const offset = (pane) => pane.trace.ms(pane.cursors[0] - pane.from);
+    press("w");
+    press("w");
+    press("w");
+    press("w");
+    await rest();
+    expect(Math.abs(offset(first) - offset(second)) < 0.01, "the cursors are not one time");
+
+    // Two cursors measure.
+    click(second, 300, 50);
+    click(second, 500, 50, { shiftKey: true });
+    await rest();
+    expect(second.range.textContent.includes("A to B"), "two cursors do not measure");
+
+    const colours = () => getComputedStyle(document.body).backgroundColor;
+    const light = colours();
+    press("t");
+    expect(colours() !== light, "T does not change the colours");
+  } catch (error) {
+    problems.push(String(error.stack));
+  }
+  const result = document.createElement("pre");
+  result.id = "result";
+  result.textContent = problems.length ? problems.join("\n") : "all holds";
+  document.body.append(result);
+})();

@@ -1,7 +1,8 @@
 //! Starting the secondary cores: the part that all boards have in common.
 //!
 //! The boot core starts one core after the other. Each sets itself up on a stack of its own, reports that
-//! it is ready, and waits; when all are ready, the boot core releases them.
+//! it is ready, and waits; when all are ready, the boot core releases them, and runs the root task when all of them
+//! can run threads.
 
 use core::arch::asm;
 use core::cell::UnsafeCell;
@@ -41,6 +42,8 @@ static core_stack_end: AtomicUsize = AtomicUsize::new(0);
 static READY: AtomicUsize = AtomicUsize::new(1);
 /// Whether the secondary cores may continue.
 static GO: AtomicBool = AtomicBool::new(false);
+/// Number of secondary cores that can run threads.
+static JOINED: AtomicUsize = AtomicUsize::new(0);
 
 /// The guard pages below the stacks, which must not be mapped.
 pub fn guards() -> impl Iterator<Item = Range<usize>> {
@@ -113,12 +116,17 @@ pub unsafe fn join<A: Arch>(
         spin_loop();
     }
     handle.join();
+    JOINED.fetch_add(1, Ordering::Release);
     handle
 }
 
-/// Releases the secondary cores.
+/// Releases the secondary cores, and waits until all of them can run threads: a root task that starts threads on them
+/// would not know how long these wait.
 pub fn let_go() {
     GO.store(true, Ordering::Release);
+    while JOINED.load(Ordering::Acquire) + 1 < READY.load(Ordering::Acquire) {
+        spin_loop();
+    }
 }
 
 /// A core that is interrupted after this call sees all earlier writes.

@@ -3,7 +3,8 @@
 //! A core that receives INIT and start-up IPIs begins in real mode at a page below 1 MiB, to which the code
 //! between `core_real_mode` and `core_real_mode_end` is copied. In protected mode it continues in the image,
 //! loads the page tables with which the first core booted, and calls [`start_core`] on the stack assigned to
-//! it. The cores are started one by one; then all wait until the first core releases them.
+//! it. The cores are started one by one; then all wait until the first core releases them, which runs the root task when
+//! all of them can run threads.
 
 use core::arch::global_asm;
 use core::cell::UnsafeCell;
@@ -72,6 +73,8 @@ static STACK_END: AtomicUsize = AtomicUsize::new(0);
 static READY: AtomicUsize = AtomicUsize::new(1);
 /// Whether the cores may continue.
 static GO: AtomicBool = AtomicBool::new(false);
+/// Number of the other cores that can run threads.
+static JOINED: AtomicUsize = AtomicUsize::new(0);
 
 /// Starts the machine's other cores, up to the supported number. Returns the number of cores.
 ///
@@ -118,9 +121,13 @@ pub unsafe fn start_others(
     number
 }
 
-/// Releases the other cores.
+/// Releases the other cores, and waits until all of them can run threads: a root task that starts threads on them would
+/// not know how long these wait.
 pub fn let_go() {
     GO.store(true, Ordering::Release);
+    while JOINED.load(Ordering::Acquire) + 1 < READY.load(Ordering::Acquire) {
+        kernel::sync::spin_loop();
+    }
 }
 
 /// Starts a core by the protocol of section 10.4.4.1.
@@ -174,6 +181,7 @@ extern "C" fn start_core() -> ! {
         kernel::sync::spin_loop();
     }
     core.join();
+    JOINED.fetch_add(1, Ordering::Release);
     // SAFETY: everything is initialised, and the handle is not used after this.
     unsafe { trap::return_to_user() }
 }

@@ -162,6 +162,11 @@ pub(crate) fn build(
     tools: &setup::BuildTools,
     request: &Request<'_>,
 ) -> Result<Built> {
+    let with_domains = with_domains(request);
+    let request = &Request {
+        abi: &with_domains,
+        ..*request
+    };
     let platform = request.platform;
     platform.require(request.cores)?;
     platform.require_hardening(request.hardening)?;
@@ -257,6 +262,19 @@ pub(crate) fn build(
         components: components?,
         image: image::file::write(&folder, &file, &bytes)?,
     })
+}
+
+/// The options of the ABI: a system with a schedule of domains has several domains, whether it is said or not.
+fn with_domains(request: &Request<'_>) -> Vec<AbiOption> {
+    let mut abi = request.abi.to_vec();
+    let has_domains = match request.root_task {
+        RootTask::System(system) => system.is_generic() && system.has_domains,
+        RootTask::File(_) => false,
+    };
+    if has_domains && !abi.contains(&AbiOption::Domains) {
+        abi.push(AbiOption::Domains);
+    }
+    abi
 }
 
 /// Builds components and root task; returns the root task's file and the archive that belongs to it.

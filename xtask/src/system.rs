@@ -41,6 +41,8 @@ pub(crate) struct System {
     platforms: Option<Vec<String>>,
     /// The number of cores that it uses.
     pub(crate) cores: u32,
+    /// Whether it has a schedule of domains.
+    pub(crate) has_domains: bool,
     /// For a run that must end with failure: the output that it prints before.
     dies: Vec<String>,
     /// The output that a run must print.
@@ -194,6 +196,7 @@ impl System {
             components: outline.programs,
             platforms: outline.platforms,
             cores: outline.cores,
+            has_domains: outline.has_domains,
             dies: outline.fails_after,
             prints: outline.prints,
         })

@@ -39,9 +39,6 @@ impl<A: Arch> Scheduler<A> {
             // Cannot overflow: consumed time is part of the time since boot.
             self.core.consumed += passed;
         }
-        if Self::has_domains() {
-            self.core.domain.pass(passed);
-        }
     }
 
     /// What ends the use of the current context, which is configured, if anything does.

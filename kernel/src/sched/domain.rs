@@ -10,7 +10,9 @@ use crate::time::Ticks;
 pub struct DomainTime {
     index: usize,
     domain: u8,
-    remaining: Ticks,
+    /// When the turn ends. The next one is counted from there, however late the kernel gets to it, so that the schedule
+    /// keeps its phase to the clock, by which time-driven guests release their jobs.
+    end: Ticks,
 }
 
 impl DomainTime {
@@ -18,7 +20,7 @@ impl DomainTime {
         Self {
             index: 0,
             domain: 0,
-            remaining: crate::object::MAX_DURATION,
+            end: crate::object::MAX_DURATION,
         }
     }
 
@@ -32,14 +34,14 @@ impl DomainTime {
         }
     }
 
-    /// Time passes, whether a thread runs or the core idles.
-    pub fn pass(&mut self, time: Ticks) {
-        self.remaining = self.remaining.saturating_sub(time);
-    }
-
-    fn enter(&mut self, schedule: &DomainSchedule, index: usize) {
+    /// The turn of an entry, if it begins at `begin`.
+    fn turn(schedule: &DomainSchedule, index: usize, begin: Ticks) -> Self {
         let entry = schedule.entries[index];
-        (self.index, self.domain, self.remaining) = (index, entry.domain, entry.duration);
+        Self {
+            index,
+            domain: entry.domain,
+            end: begin.saturating_add(entry.duration),
+        }
     }
 }
 
@@ -49,28 +51,43 @@ impl<A: Arch> Scheduler<A> {
         abi::config::DOMAINS > 1
     }
 
-    /// Whether the time slot of the current domain is over: less than the smallest budget remains.
+    /// Whether the turn of the current domain is over: less than the smallest budget remains.
     pub(crate) fn domain_expired(&self) -> bool {
-        Self::has_domains() && self.core.domain.remaining < self.min_budget()
+        Self::has_domains() && self.is_over(&self.core.domain)
     }
 
-    /// The time at which the slot of the current domain ends.
+    fn is_over(&self, turn: &DomainTime) -> bool {
+        turn.end.saturating_sub(self.core.now) < self.min_budget()
+    }
+
+    /// The time at which the turn of the current domain ends.
     pub(super) fn domain_end(&self) -> Ticks {
         if Self::has_domains() {
-            self.core.now.saturating_add(self.core.domain.remaining)
+            self.core.domain.end
         } else {
             Ticks::NEVER
         }
     }
 
-    /// Switches to the next domain.
+    /// Switches to the next domain. If its turn would be over already, the schedule goes on from now.
     pub(crate) fn next_domain(&mut self) {
-        self.enter_domain(self.domains.after(self.core.domain.index));
+        let DomainTime { index, end, .. } = self.core.domain;
+        let index = self.domains.after(index);
+        let turn = DomainTime::turn(&self.domains, index, end);
+        if self.is_over(&turn) {
+            self.enter_domain(index);
+        } else {
+            self.take_turn(turn);
+        }
     }
 
-    /// Continues at an index of the schedule.
+    /// Continues at an index of the schedule, whose turn begins now.
     pub(crate) fn enter_domain(&mut self, index: usize) {
-        self.core.domain.enter(&self.domains, index);
+        self.take_turn(DomainTime::turn(&self.domains, index, self.core.now));
+    }
+
+    fn take_turn(&mut self, turn: DomainTime) {
+        self.core.domain = turn;
         self.trace_domain();
         self.core.reprogram = true;
         self.choose_again();

@@ -136,6 +136,8 @@ pub struct Supervisor {
     pub priority: Option<At<i64>>,
     /// Its core; 0 by default.
     pub core: Option<At<i64>>,
+    /// Its domain; that of the first turn by default.
+    pub domain: Option<At<String>>,
 }
 
 /// Budget and period of a context that is not a component's own.

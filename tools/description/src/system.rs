@@ -121,6 +121,8 @@ pub struct Supervisor {
     pub priority: u8,
     /// Its core.
     pub core: u32,
+    /// Its domain.
+    pub domain: DomainId,
 }
 
 /// A component.
@@ -422,7 +424,7 @@ impl System {
             }
         }
         if let Some(supervisor) = self.supervisor.filter(|one| one.core == core) {
-            contexts.push(("supervisor".to_string(), DomainId(0), supervisor.time));
+            contexts.push(("supervisor".to_string(), supervisor.domain, supervisor.time));
         }
         contexts
     }

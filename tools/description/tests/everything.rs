@@ -231,6 +231,7 @@ fn a_build_needs_only_the_outline() {
             programs: names(&["a", "m", "n", "z"]),
             platforms: Some(names(&["large"])),
             cores: 4,
+            has_domains: false,
             fails_after: names(&["bang"]),
             prints: names(&["hello"]),
         })

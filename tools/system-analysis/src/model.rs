@@ -326,7 +326,7 @@ impl Draft<'_> {
         let system = self.system;
         if let Some(one) = system
             .supervisor
-            .filter(|one| one.core == number && domain.0 == 0)
+            .filter(|one| one.core == number && one.domain == domain)
             && let Some(given) = self.keep(context(&one.time))
         {
             let name = "supervisor".to_string();

@@ -128,6 +128,22 @@ fn a_schedule_is_the_one_made_by_hand() {
     assert_eq!(found.needs[0].interfaces, [None; 2]);
 }
 
+/// The supervisor of systems that are built runs beside the components without guests, and takes no guest's turn.
+#[test]
+fn a_proposal_says_where_the_supervisor_is() {
+    let built = PLANE
+        .replace("slice =", "program = \"p\"\npriority = 5\nslice =")
+        .replace("budget =", "program = \"q\"\npriority = 6\nbudget =");
+    let text = found(&built, "0 us").text();
+    let written = applied(&built, part(&text, "a schedule of domains"));
+    let again = system(&written).unwrap();
+    let supervisor = again.supervisor.unwrap();
+    assert_eq!(again[supervisor.domain], "rest");
+    assert_eq!(again[again.schedule[0].domain], "control");
+    let report = report(&written, "0 us");
+    assert!(report.holds, "{written}\n{}", report.text());
+}
+
 /// A wrong phase, and a turn that is too short, are noticed.
 #[test]
 fn schedules_that_are_wrong_are_refused() {

@@ -2,6 +2,7 @@
 //! takes the supervisor's place among them. That keeps the components' threads and memory, the objects that connect
 //! them, and its own address space.
 
+use crate::domains;
 use crate::objects::{control, parameters};
 use system_table::Table;
 use userlib::{BootInfo, CPtr, Capability, Environment, Result, boot};
@@ -15,7 +16,6 @@ pub fn reduce(boot: &BootInfo, environment: &mut Environment) -> Result {
     for slot in [
         boot::IRQ_CONTROL.cptr(),
         boot::ASID_CONTROL.cptr(),
-        boot::DOMAIN.cptr(),
         #[cfg(target_arch = "x86_64")]
         boot::IO_PORT_CONTROL.cptr(),
     ] {
@@ -24,9 +24,10 @@ pub fn reduce(boot: &BootInfo, environment: &mut Environment) -> Result {
     Ok(())
 }
 
-/// Takes the time and the priority of the supervisor, and deletes the right to change times. Before all components
+/// Takes the time and the priority of the supervisor, starts the schedule of domains, and deletes the right to change
+/// times. Before all components
 /// were started, one with a higher priority could delay the start of the others, for ever if it does not end.
-pub fn take_place(boot: &BootInfo, environment: &mut Environment, table: &Table) -> Result {
+pub fn take_place(boot: &'static BootInfo, environment: &mut Environment, table: &Table) -> Result {
     let supervisor = table.supervisor();
     let control = control(boot, supervisor.core)?;
     let parameters = parameters(supervisor.time);
@@ -35,7 +36,12 @@ pub fn take_place(boot: &BootInfo, environment: &mut Environment, table: &Table)
         environment,
         boot.sched_control.start..boot.sched_control.end,
     )?;
-    boot::TCB.set_priority(boot::TCB, supervisor.priority)
+    boot::TCB.set_priority(boot::TCB, supervisor.priority)?;
+    if table.turns().next().is_none() {
+        return environment.allocator.slot(boot::DOMAIN.cptr()).delete();
+    }
+    // The right to move threads stays: a component that starts again has a new thread.
+    domains::start(boot, table)
 }
 
 fn delete_all(environment: &mut Environment, mut slots: core::ops::Range<usize>) -> Result {

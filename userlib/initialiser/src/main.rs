@@ -8,6 +8,7 @@
 
 mod authority;
 mod devices;
+mod domains;
 mod emergency;
 mod member;
 mod objects;

@@ -9,7 +9,7 @@ use userlib::process::{Complete, Inspection, MOST_WRITABLE_PAGES, ProcessSize};
 use userlib::server::Passive;
 use userlib::startup::{NOTIFICATION, TIMES};
 use userlib::time::Clock;
-use userlib::{Environment, Error, Process, Result, Rights};
+use userlib::{Environment, Error, Process, Result, Rights, boot};
 
 /// The tool has checked what can be reset.
 const _: () = assert!(MOST_WRITABLE_PAGES == system_table::MOST_WRITABLE_PAGES);
@@ -104,6 +104,10 @@ impl Member {
         tcb.set_priority(authority, component.priority)?;
         tcb.set_mc_criticality(authority, component.max_controlled_criticality)?;
         tcb.set_criticality(authority, component.criticality)?;
+        if objects.has_domains {
+            // A new thread is in the domain of its creator.
+            boot::DOMAIN.set(component.domain.into(), tcb)?;
+        }
         own.context.unbind()?;
         if let Some(emergency) = own.emergency {
             emergency.context.unbind()?;

@@ -28,6 +28,8 @@ pub struct Objects {
     regions: [u16; MOST_REGIONS + 1],
     /// Whether the processor's caches hold a region.
     cacheable: [bool; MOST_REGIONS],
+    /// Whether there is a schedule of domains.
+    pub has_domains: bool,
 }
 
 /// A component's objects that a restart does not change.
@@ -65,6 +67,7 @@ impl Objects {
             frames: [Frame::at(CPtr::NULL); MOST_SHARED_PAGES],
             regions: [0; MOST_REGIONS + 1],
             cacheable: [true; MOST_REGIONS],
+            has_domains: table.turns().next().is_some(),
         };
         for (index, one) in table.endpoints().enumerate() {
             objects.endpoints[index] = endpoint(environment, &one).during(WHAT)?;

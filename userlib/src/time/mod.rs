@@ -75,6 +75,17 @@ impl Microseconds {
     }
 }
 
+/// The ticks of the kernel's clock in a second, in which the turns of domains are counted; `None` on boards where user
+/// mode does not learn it.
+pub fn ticks_per_second(boot: &'static abi::BootInfo) -> Option<u64> {
+    #[cfg(target_arch = "x86_64")]
+    return crate::boot::tsc_megahertz(boot).map(|megahertz| u64::from(megahertz) * 1_000_000);
+    #[cfg(any(feature = "devices-virt", feature = "devices-zynqmp"))]
+    return Some((boot, crate::arch::timer_frequency()).1);
+    #[cfg(any(feature = "devices-imx31", feature = "devices-imx6"))]
+    return (boot, None).1;
+}
+
 impl Add for Microseconds {
     type Output = Self;
     fn add(self, other: Self) -> Self {

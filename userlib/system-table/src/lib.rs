@@ -10,9 +10,9 @@
 //!
 //! # let supervisor = system_table::Supervisor { time: system_table::Time {
 //! #     budget: 1_000, period: 20_000, extra_refills: 0, sporadic: true, idling: false },
-//! #     priority: 255, core: 0 };
+//! #     priority: 255, core: 0, domain: 0 };
 //! let mut bytes = Vec::new();
-//! write(&mut bytes, &supervisor, &[], &[], &[]);
+//! write(&mut bytes, &supervisor, &[], &[], &[], &[]);
 //! assert_eq!(Table::parse(&bytes).unwrap().components().count(), 0);
 //! assert!(Table::parse(&bytes[1..]).is_err());
 //! ```
@@ -27,6 +27,7 @@ use core::fmt;
 
 pub use records::{
     Action, Component, Endpoint, Gift, OnFault, OnTimeout, Region, Supervisor, Time, TimeSource,
+    Turn,
 };
 
 /// The name of the table in the archive of an image.
@@ -42,6 +43,10 @@ pub const MOST_SHARED_PAGES: usize = 512;
 /// The most records on the startup page of a component. It holds five more: the heap, the reply object, the
 /// notification, the times of watched components, and the clock.
 pub const MOST_RECORDS: usize = 59;
+/// The most turns of domains.
+pub const MOST_TURNS: usize = 99;
+/// The number of domains of kernels with several.
+pub const DOMAINS: u8 = 4;
 /// The most pages of a heap.
 pub const MOST_HEAP_PAGES: u16 = 512;
 /// The most pages that a component may write if it may have to start again: of its program, its stack and its heap,
@@ -57,7 +62,7 @@ pub const MOST_INTERRUPTS: usize = 8;
 pub const LONGEST_NAME: usize = 32;
 
 const MAGIC: u32 = 0x5442_5345;
-const VERSION: u16 = 5;
+const VERSION: u16 = 6;
 
 /// Why a table cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +94,7 @@ impl fmt::Display for Damage {
 pub fn write(
     out: &mut impl Extend<u8>,
     supervisor: &Supervisor,
+    turns: &[Turn],
     endpoints: &[Endpoint],
     regions: &[Region],
     components: &[(Component, &[Gift])],
@@ -96,6 +102,8 @@ pub fn write(
     MAGIC.write(out);
     VERSION.write(out);
     supervisor.write(out);
+    (turns.len() as u16).write(out);
+    turns.iter().for_each(|one| one.write(out));
     (endpoints.len() as u16).write(out);
     endpoints.iter().for_each(|one| one.write(out));
     (regions.len() as u16).write(out);
@@ -112,6 +120,7 @@ pub fn write(
 #[derive(Clone, Copy, Debug)]
 pub struct Table<'a> {
     supervisor: Supervisor,
+    turns: Records<'a>,
     endpoints: Records<'a>,
     regions: Records<'a>,
     components: Records<'a>,
@@ -134,7 +143,7 @@ impl<'a> Records<'a> {
         let count = u16::read(bytes)?;
         if usize::from(count) > most {
             return Err(Damage::new(
-                "there are too many components, endpoints, regions or names",
+                "there are too many components, turns, endpoints, regions or names",
             ));
         }
         let records = Self { count, bytes };
@@ -183,6 +192,7 @@ impl<'a> Table<'a> {
         }
         let table = Self {
             supervisor: Supervisor::read(bytes)?,
+            turns: Records::take(bytes, MOST_TURNS, |bytes| Turn::read(bytes).map(drop))?,
             endpoints: Records::take(bytes, MOST_ENDPOINTS, |bytes| {
                 Endpoint::read(bytes).map(drop)
             })?,
@@ -199,6 +209,11 @@ impl<'a> Table<'a> {
     /// The supervisor.
     pub fn supervisor(&self) -> Supervisor {
         self.supervisor
+    }
+
+    /// The turns of the domains, which repeat; without any, all components are in one domain.
+    pub fn turns(&self) -> impl Iterator<Item = Turn> {
+        self.turns.iter(Turn::read)
     }
 
     /// All endpoints.

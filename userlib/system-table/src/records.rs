@@ -27,6 +27,18 @@ record! {
         priority: u8,
         /// Its core.
         core: u32,
+        /// Its domain.
+        domain: u8,
+    }
+}
+
+record! {
+    /// A turn of a domain.
+    Turn {
+        /// The domain.
+        domain: u8,
+        /// How long it takes.
+        duration: u64,
     }
 }
 
@@ -144,6 +156,8 @@ record! {
         max_controlled_criticality: u8,
         /// Its core.
         core: u32,
+        /// Its domain.
+        domain: u8,
         /// What happens after a fault.
         on_fault: OnFault,
         /// What happens when its time is used up.

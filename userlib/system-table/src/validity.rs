@@ -1,8 +1,9 @@
 //! What must hold in a table beside its form.
 
 use crate::{
-    Component, Damage, Gift, Gifts, LONGEST_NAME, MOST_HEAP_PAGES, MOST_INTERRUPTS, MOST_RECORDS,
-    MOST_REGISTER_PAGES, MOST_SHARED_PAGES, MOST_TEXT, OnFault, OnTimeout, Table, Time,
+    Component, DOMAINS, Damage, Gift, Gifts, LONGEST_NAME, MOST_HEAP_PAGES, MOST_INTERRUPTS,
+    MOST_RECORDS, MOST_REGISTER_PAGES, MOST_SHARED_PAGES, MOST_TEXT, OnFault, OnTimeout, Table,
+    Time,
 };
 
 /// The kernel's smallest budget.
@@ -26,6 +27,17 @@ fn ensure(holds: bool, otherwise: &'static str) -> Result<(), Damage> {
 
 pub(crate) fn check(table: &Table) -> Result<(), Damage> {
     time(table.supervisor.time)?;
+    for turn in table.turns() {
+        ensure(turn.domain < DOMAINS, "a turn is that of a domain above 3")?;
+        ensure(
+            (1..=LONGEST).contains(&turn.duration),
+            "a turn takes no time, or more than a year",
+        )?;
+    }
+    ensure(
+        has_turn(table, table.supervisor.domain),
+        "the supervisor's domain has no turn",
+    )?;
     for one in table.endpoints() {
         ensure(
             one.threshold <= LONGEST,
@@ -59,6 +71,15 @@ fn time(time: Time) -> Result<(), Damage> {
     )
 }
 
+/// Whether a domain ever runs.
+fn has_turn(table: &Table, domain: u8) -> bool {
+    let mut turns = table.turns().peekable();
+    match turns.peek() {
+        Some(_) => turns.any(|turn| turn.domain == domain),
+        None => domain == 0,
+    }
+}
+
 fn is_name(name: &str) -> bool {
     let good = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'-' | b'_');
     !name.is_empty() && name.len() <= LONGEST_NAME && name.bytes().all(good)
@@ -80,6 +101,7 @@ fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage>
         component.criticality <= 7 && component.max_controlled_criticality <= 7,
         "its criticality is above 7",
     )?;
+    ensure(has_turn(table, component.domain), "its domain has no turn")?;
     let endpoint = |endpoint: u16| {
         ensure(
             endpoint < table.endpoints.count,

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use system_table::{
     Action, Component, Endpoint, Gift, MOST_COMPONENTS, OnFault, OnTimeout, Region, Supervisor,
-    Table, Time, TimeSource, write,
+    Table, Time, TimeSource, Turn, write,
 };
 
 const TIME: Time = Time {
@@ -23,7 +23,19 @@ const SUPERVISOR: Supervisor = Supervisor {
     time: TIME,
     priority: 255,
     core: 0,
+    domain: 0,
 };
+
+const TURNS: [Turn; 2] = [
+    Turn {
+        domain: 0,
+        duration: 1_013,
+    },
+    Turn {
+        domain: 3,
+        duration: 20_000,
+    },
+];
 
 fn component(name: &str) -> Component<'_> {
     Component {
@@ -38,6 +50,7 @@ fn component(name: &str) -> Component<'_> {
         criticality: 1,
         max_controlled_criticality: 0,
         core: 0,
+        domain: 0,
         on_fault: OnFault::Supervisor {
             action: Action::Restart,
         },
@@ -106,7 +119,14 @@ const INTERRUPT: Gift = Gift::Interrupt {
 fn good() -> Vec<u8> {
     let mut bytes = Vec::new();
     let components = [(component("server"), &GIFTS[..]), (component("other"), &[])];
-    write(&mut bytes, &SUPERVISOR, &[ENDPOINT], &[REGION], &components);
+    write(
+        &mut bytes,
+        &SUPERVISOR,
+        &TURNS,
+        &[ENDPOINT],
+        &[REGION],
+        &components,
+    );
     bytes
 }
 
@@ -115,6 +135,7 @@ fn a_table_is_read_as_it_was_written() {
     let bytes = good();
     let table = Table::parse(&bytes).unwrap();
     assert_eq!(table.supervisor(), SUPERVISOR);
+    assert_eq!(table.turns().collect::<Vec<_>>(), TURNS);
     assert_eq!(table.endpoints().collect::<Vec<_>>(), [ENDPOINT]);
     assert_eq!(table.regions().collect::<Vec<_>>(), [REGION]);
     let (server, gifts) = table.component(0).unwrap();
@@ -138,7 +159,14 @@ fn every_cut_is_refused() {
 /// The complaint about a system with these endpoints, and a component that gets these.
 fn complaint(endpoints: &[Endpoint], one: Component, gifts: &[Gift]) -> &'static str {
     let mut bytes = Vec::new();
-    write(&mut bytes, &SUPERVISOR, endpoints, &[], &[(one, gifts)]);
+    write(
+        &mut bytes,
+        &SUPERVISOR,
+        &[],
+        endpoints,
+        &[],
+        &[(one, gifts)],
+    );
     Table::parse(&bytes).unwrap_err().what
 }
 
@@ -180,8 +208,51 @@ fn mistakes_have_words() {
     assert_eq!(complaint(&[], timeless, &[]), words);
     let many: Vec<_> = (0..=MOST_COMPONENTS).map(|_| (one, &[][..])).collect();
     let mut bytes = Vec::new();
-    write(&mut bytes, &SUPERVISOR, &[], &[], &many);
+    write(&mut bytes, &SUPERVISOR, &[], &[], &[], &many);
     assert!(Table::parse(&bytes).is_err());
+}
+
+#[test]
+fn each_domain_has_a_turn_that_the_kernel_takes() {
+    let one = Component {
+        on_timeout: OnTimeout::Wait,
+        ..component("one")
+    };
+    let of = |turns: &[(u8, u64)], supervisor: u8, domain: u8| {
+        let turns = turns
+            .iter()
+            .map(|&(domain, duration)| Turn { domain, duration });
+        let turns: Vec<_> = turns.collect();
+        let supervisor = Supervisor {
+            domain: supervisor,
+            ..SUPERVISOR
+        };
+        let component = Component { domain, ..one };
+        let mut bytes = Vec::new();
+        write(
+            &mut bytes,
+            &supervisor,
+            &turns,
+            &[],
+            &[],
+            &[(component, &[])],
+        );
+        Table::parse(&bytes).err().map(|damage| damage.what)
+    };
+    let both = [(1, 10), (3, u64::from(u32::MAX))];
+    assert_eq!(of(&both, 1, 3), None);
+    assert_eq!(of(&both, 1, 0), Some("its domain has no turn"));
+    assert_eq!(of(&both, 0, 3), Some("the supervisor's domain has no turn"));
+    assert_eq!(of(&[], 0, 1), Some("its domain has no turn"));
+    assert_eq!(
+        of(&[(4, 10)], 4, 4),
+        Some("a turn is that of a domain above 3")
+    );
+    let long = Some("a turn takes no time, or more than a year");
+    assert_eq!(of(&[(0, 0)], 0, 0), long);
+    assert_eq!(of(&[(0, u64::MAX)], 0, 0), long);
+    assert_eq!(of(&[(0, 10); 99], 0, 0), None);
+    assert!(of(&[(0, 10); 100], 0, 0).is_some());
 }
 
 #[test]

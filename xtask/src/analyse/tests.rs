@@ -106,6 +106,12 @@ const OVERLOADS: &[(&str, &str, &str, &str)] = &[
         "extend = \"10.5 ms\"",
         "worker",
     ),
+    (
+        "partitions",
+        "cost = \"2 ms\", period = \"40",
+        "cost = \"3.4 ms\", period = \"40",
+        "display",
+    ),
     ("pieces", "\"100 us\"", "\"2300 us\"", "sampler"),
     ("restarts", "\"15 ms\"", "\"38 ms\"", "client"),
     ("tolls", "\"5 ms\"", "\"12 ms\"", "saver"),

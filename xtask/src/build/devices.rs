@@ -9,12 +9,22 @@ use crate::platform::{Platform, Serial};
 
 /// The device whose registers are those of the platform's timer for users.
 const TIMER: &str = "timer";
+/// The devices of boards on which the kernel measures the frequency of its own timer.
+const CLOCKS_OF_KERNEL: [&str; 2] = ["imx31", "imx6"];
 /// The device that is the serial port after the kernel's console.
 const SERIAL: &str = "serial";
 
 /// Refuses devices of components that work only with other options, or that the kernel uses.
 pub(super) fn require(system: &System, request: &Request<'_>) -> Result<()> {
     let platform = request.platform;
+    let timer = platform.user.devices.as_deref().unwrap_or_default();
+    if !system.schedule.is_empty() && CLOCKS_OF_KERNEL.contains(&timer) {
+        bail!(
+            "the turns of domains are in ticks of the kernel's clock, whose frequency users do not learn on {}; use \
+             contexts instead of domains",
+            platform.name
+        );
+    }
     for one in &system.components {
         for device in one.interrupts.iter().map(|used| &used.device) {
             let missing = |option: &&_| device == TIMER && !request.abi.contains(option);

@@ -9,7 +9,7 @@ use system_description::system::{
 use system_description::{Duration, Size, Trigger};
 use system_table::{
     Action, Endpoint, Gift, MOST_COMPONENTS, MOST_ENDPOINTS, MOST_RECORDS, MOST_REGIONS, MOST_TEXT,
-    OnFault, OnTimeout, Region, Supervisor, Table, Time, TimeSource,
+    OnFault, OnTimeout, Region, Supervisor, Table, Time, TimeSource, Turn,
 };
 
 use super::memory;
@@ -28,7 +28,13 @@ pub(super) fn of(system: &System) -> Result<Vec<u8>> {
         time: time(supervisor.time),
         priority: supervisor.priority,
         core: supervisor.core,
+        domain: supervisor.domain.0 as u8,
     };
+    let turns = system.schedule.iter().map(|turn| Turn {
+        domain: turn.domain.0 as u8,
+        duration: us(turn.duration),
+    });
+    let turns: Vec<_> = turns.collect();
     let endpoints: Vec<_> = system.endpoints.iter().map(endpoint).collect();
     let regions: Vec<_> = system
         .regions
@@ -50,7 +56,14 @@ pub(super) fn of(system: &System) -> Result<Vec<u8>> {
         .map(|(one, gifts)| (component(one), &gifts[..]))
         .collect();
     let mut bytes = Vec::new();
-    system_table::write(&mut bytes, &supervisor, &endpoints, &regions, &components);
+    system_table::write(
+        &mut bytes,
+        &supervisor,
+        &turns,
+        &endpoints,
+        &regions,
+        &components,
+    );
     Table::parse(&bytes).map_err(|damage| {
         let place = damage.component.map(usize::from);
         let component = place.and_then(|place| system.components.get(place));
@@ -66,9 +79,6 @@ pub(super) fn of(system: &System) -> Result<Vec<u8>> {
 fn refuse(system: &System) -> Result<()> {
     let own =
         "the generic initialiser cannot do this yet; write a root task, and name it as `root`";
-    if !system.schedule.is_empty() {
-        bail!("there is a schedule of domains; {own}");
-    }
     for one in &system.components {
         let name = &one.name;
         let text = |(_, argument): &(String, Argument)| match argument {
@@ -175,6 +185,7 @@ fn component(one: &Component) -> system_table::Component<'_> {
         criticality: one.criticality,
         max_controlled_criticality: one.max_controlled_criticality,
         core: one.core,
+        domain: one.domain.0 as u8,
         on_fault: match one.on_fault {
             FaultAction::Stop => OnFault::Supervisor {
                 action: Action::Stop,

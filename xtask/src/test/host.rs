@@ -50,16 +50,22 @@ pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
         .partition(|one| one.is_tested_apart());
     let [apart, together] =
         [apart, together].map(|part| part.iter().map(|one| &*one.name).collect::<Vec<_>>());
+    let filter = arguments.filter.as_deref();
     let mut calls = vec![
-        (&together[..], &[][..]),
+        (&together[..], &[][..], filter),
         // The multicore kernel has different code paths.
-        (&["kernel-host"], &["--features", "smp"]),
+        (&["kernel-host"], &["--features", "smp"], filter),
     ];
-    calls.extend(apart.chunks(1).map(|one| (one, &[][..])));
+    calls.extend(apart.chunks(1).map(|one| (one, &[][..], filter)));
+    if arguments.all {
+        // Several domains are an option of the kernel.
+        let options = &["--features", "domains", "--test", "suite"];
+        calls.push((&["kernel-host"], options, Some("domains::")));
+    }
     let building = "building the host tests";
     let built = times.of(building, || -> Result<bool> {
         let step = Step::begin(building);
-        for &(packages, options) in &calls {
+        for &(packages, options, _) in &calls {
             if !cargo::succeeds(&step, call(options, packages).arg("--no-run"))? {
                 return Ok(false);
             }
@@ -71,9 +77,9 @@ pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
         return Ok(Tally::FAILURE);
     }
     let mut tally = Tally::default();
-    for (packages, options) in calls {
+    for (packages, options, filter) in calls {
         let mut command = call(options, packages);
-        if let Some(filter) = &arguments.filter {
+        if let Some(filter) = filter {
             command.arg("--").arg(filter);
         }
         tally += run_and_count(command, supervisor, place)?;

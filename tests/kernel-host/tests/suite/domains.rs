@@ -145,9 +145,39 @@ mod several {
         assert_eq!(machine.running(), "one");
         machine.nb_wait(tasks[1], notification);
         assert_eq!(machine.state(tasks[0]), State::Runnable);
-        machine.advance(5000);
+        machine.advance(5010);
         assert_eq!(machine.running(), "zero");
         machine.nb_wait(tasks[0], notification);
+    }
+
+    #[test]
+    fn turns_keep_their_places_in_time() {
+        let (mut machine, tasks) = shared();
+        let notification = machine.notification();
+        // A turn that ends early, with a system call, lengthens the next one.
+        machine.advance(990);
+        machine.signal(tasks[0], notification);
+        assert_eq!(machine.running(), "one");
+        machine.advance(2009);
+        assert_eq!(machine.running(), "one");
+        machine.advance(1);
+        assert_eq!(machine.running(), "two");
+        // A turn that ends late shortens it.
+        machine.stall(3400);
+        machine.advance(0);
+        assert_eq!(machine.running(), "zero");
+        machine.advance(599);
+        assert_eq!(machine.running(), "zero");
+        machine.advance(1);
+        assert_eq!(machine.running(), "one");
+        // A turn that would be over already is not shortened.
+        machine.stall(2000 + 3000);
+        machine.advance(0);
+        assert_eq!(machine.running(), "two");
+        machine.advance(2999);
+        assert_eq!(machine.running(), "two");
+        machine.advance(1);
+        assert_eq!(machine.running(), "zero");
     }
 
     #[test]

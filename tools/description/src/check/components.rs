@@ -280,34 +280,13 @@ fn domain(
     one: &file::Component,
     report: &mut Report,
 ) -> DomainId {
-    let known = &draft.system.domains;
-    let has_schedule = !draft.file.schedule.is_empty();
-    match &one.domain {
-        Some(domain) if has_schedule => {
-            let place = known.iter().position(|known| *known == **domain);
-            if place.is_none() {
-                let known: Vec<_> = known.iter().map(String::as_str).collect();
-                report.add(super::unknown("domain", domain, "", &known));
-            }
-            DomainId(place.unwrap_or(0))
-        }
-        Some(domain) => {
-            let message = format!(
-                "domain `{}` has no turn, since there is no schedule",
-                **domain
-            );
-            let help = "add `[[schedule]]` with `domain` and `duration`";
-            report.add(Diagnostic::error(Kind::UnknownName, &domain.span, message).help(help));
-            DomainId(0)
-        }
-        None => {
-            if has_schedule && draft.is_complete(name) {
-                let message = format!("component `{}` is in no domain", **name);
-                let span: &Span = &name.span;
-                let help = format!("add `domain = ...`, one of {}", super::quoted(known));
-                report.add(Diagnostic::error(Kind::MissingKey, span, message).help(help));
-            }
-            DomainId(0)
-        }
+    if one.domain.is_none() && !draft.file.schedule.is_empty() && draft.is_complete(name) {
+        let message = format!("component `{}` is in no domain", **name);
+        let span: &Span = &name.span;
+        let known = super::quoted(&draft.system.domains);
+        let help = format!("add `domain = ...`, one of {known}");
+        report.add(Diagnostic::error(Kind::MissingKey, span, message).help(help));
     }
+    let written = one.domain.as_ref();
+    time::domain_of(draft, written, report).unwrap_or(DomainId(0))
 }

@@ -44,7 +44,7 @@ fn above_supervisor(draft: &Draft, report: &mut Report) {
         let (Time::Slice(_), Some(priority)) = (one.time, one.priority) else {
             continue;
         };
-        let is_beside = one.core == supervisor.core && one.domain == DomainId(0);
+        let is_beside = one.core == supervisor.core && one.domain == supervisor.domain;
         if !is_beside || priority <= supervisor.priority {
             continue;
         }

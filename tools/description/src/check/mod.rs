@@ -49,6 +49,8 @@ pub struct Outline {
     pub platforms: Option<Vec<String>>,
     /// How many cores it uses: one more than the highest number of a core in the description.
     pub cores: u32,
+    /// Whether it has a schedule of domains.
+    pub has_domains: bool,
     /// For a run that must end with failure: what it prints before.
     pub fails_after: Vec<String>,
     /// What a run must print.
@@ -101,14 +103,17 @@ pub fn outline(source: Source) -> Result<Outline, Vec<Diagnostic>> {
     };
     let mut programs = Vec::new();
     let mut last_core = 0;
+    let mut has_domains = false;
     let variants = file.platform.0.iter().map(|(_, variant)| variant);
     for file in std::iter::once(&file).chain(variants) {
         programs.extend(programs_of(file));
         last_core = cores_of(file).fold(last_core, i64::max);
+        has_domains |= !file.schedule.is_empty();
     }
     Ok(Outline {
         // A number that is none of a core is for `check` to refuse.
         cores: u32::try_from(last_core).unwrap_or(0).saturating_add(1),
+        has_domains,
         root: file.root.map(|root| root.value),
         programs: each_once(programs),
         platforms: file

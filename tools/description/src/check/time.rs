@@ -295,11 +295,9 @@ pub(super) fn supervisor(draft: &mut Draft, report: &mut Report) {
     let written = &draft.file.supervisor;
     let budget = written.budget.as_ref();
     let given = budget.or(written.period.as_ref()).map(|value| &value.span);
-    let given = given.or(written
-        .priority
-        .as_ref()
-        .or(written.core.as_ref())
-        .map(|value| &value.span));
+    let numbers = written.priority.as_ref().or(written.core.as_ref());
+    let given = given.or(numbers.map(|value| &value.span));
+    let given = given.or(written.domain.as_ref().map(|value| &value.span));
     if let (Some(span), Some(root)) = (given, &draft.file.root) {
         let message = format!(
             "the supervisor is part of the generic root task, and `{}` is an own one",
@@ -329,7 +327,33 @@ pub(super) fn supervisor(draft: &mut Draft, report: &mut Report) {
         time: context(&budget, &period, report),
         priority: priority.unwrap_or(255) as u8,
         core: core.unwrap_or(0) as u32,
+        domain: domain_of(draft, written.domain.as_ref(), report).unwrap_or(DomainId(0)),
     });
+}
+
+/// The domain of this name, if one is written and has a turn.
+pub(super) fn domain_of(
+    draft: &Draft,
+    written: Option<&At<String>>,
+    report: &mut Report,
+) -> Option<DomainId> {
+    let domain = written?;
+    if draft.file.schedule.is_empty() {
+        let message = format!(
+            "domain `{}` has no turn, since there is no schedule",
+            **domain
+        );
+        let help = "add `[[schedule]]` with `domain` and `duration`";
+        report.add(Diagnostic::error(Kind::UnknownName, &domain.span, message).help(help));
+        return None;
+    }
+    let known = &draft.system.domains;
+    let place = known.iter().position(|known| *known == **domain);
+    if place.is_none() {
+        let known: Vec<_> = known.iter().map(String::as_str).collect();
+        report.add(super::unknown("domain", domain, "", &known));
+    }
+    place.map(DomainId)
 }
 
 /// The domains, and their turns.

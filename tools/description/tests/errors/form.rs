@@ -203,6 +203,14 @@ pub(super) const CASES: &[Case] = &[
         )],
     ),
     (
+        "schedule = [{ domain = \"left\", duration = \"1 ms\" }]\nsupervisor.domain = \"right\"\n[component.a]\n\
+         program = \"a\"\nbudget = \"20 us\"\nperiod = \"1 s\"\npriority = 1\ndomain = \"left\"",
+        &[(
+            Kind::UnknownName,
+            "s:2:21: error: there is no domain `right`; there are `left`",
+        )],
+    ),
+    (
         "schedule = [{ domain = \"left\", duration = \"1 ms\" }]\n[component.a]\nslice = \"1 ms\"\ndomain = \"lefd\"",
         &[(
             Kind::UnknownName,

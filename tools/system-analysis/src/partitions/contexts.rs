@@ -30,6 +30,9 @@ pub(super) fn of(system: &System, figures: &Figures, needs: &[Needs]) -> Result<
     for one in &mut system.components {
         one.domain = DomainId(0);
     }
+    if let Some(supervisor) = &mut system.supervisor {
+        supervisor.domain = DomainId(0);
+    }
     let mut guests: Vec<_> = needs.iter().map(|one| one.component).collect();
     guests.sort_by_key(|id| std::cmp::Reverse(system[*id].priority));
     for id in guests {

@@ -92,6 +92,9 @@ pub(super) fn of(
     for one in &mut system.components {
         one.domain = DomainId(0);
     }
+    if let Some(supervisor) = &mut system.supervisor {
+        supervisor.domain = DomainId(0);
+    }
     for (place, one) in needs.iter().enumerate() {
         let component = &mut system.components[one.component.0];
         component.domain = DomainId(place + usize::from(has_rest));

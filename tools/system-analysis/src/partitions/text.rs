@@ -104,6 +104,13 @@ fn schedule(system: &System) -> String {
         );
     }
     text += "]";
+    if let Some(supervisor) = &system.supervisor {
+        let _ = write!(
+            text,
+            "\nsupervisor.domain = \"{}\"",
+            system[supervisor.domain]
+        );
+    }
     for one in &system.components {
         let _ = write!(
             text,

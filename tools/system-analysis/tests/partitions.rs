@@ -136,6 +136,9 @@ fn a_proposal_says_where_the_supervisor_is() {
         .replace("budget =", "program = \"q\"\npriority = 6\nbudget =");
     let text = found(&built, "0 us").text();
     let written = applied(&built, part(&text, "a schedule of domains"));
+    // Programs have priorities, which are not proposed.
+    let written = written.replace("priority = 5\n", "");
+    let written = written.replace("program =", "priority = 5\nprogram =");
     let again = system(&written).unwrap();
     let supervisor = again.supervisor.unwrap();
     assert_eq!(again[supervisor.domain], "rest");

@@ -60,7 +60,7 @@ enum Command {
         /// The format.
         #[arg(long, value_enum)]
         format: Format,
-        /// The file to write.
+        /// The file to write; with CTF, the folder.
         #[arg(short, long, value_name = "FILE")]
         output: PathBuf,
         /// Start of the picture, in milliseconds; of SVG only.
@@ -80,6 +80,8 @@ enum Format {
     Chrome,
     /// Comma-separated values, one line for each event.
     Csv,
+    /// The Common Trace Format 1.8, for Babeltrace 2 and Trace Compass: a folder.
+    Ctf,
     /// A picture.
     Svg,
 }
@@ -120,6 +122,9 @@ fn main() -> ExitCode {
                 Format::Perfetto => export::perfetto(&trace),
                 Format::Chrome => export::chrome(&trace).into_bytes(),
                 Format::Csv => export::csv(&trace).into_bytes(),
+                Format::Ctf => {
+                    return export::write_folder(&output, &export::ctf(&trace)).map(|()| true);
+                }
                 Format::Svg => {
                     export::svg(&trace, ticks(from), to.map_or(trace.end, ticks)).into_bytes()
                 }

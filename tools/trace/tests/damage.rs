@@ -206,6 +206,7 @@ proptest! {
             check(&trace);
             summary(&trace);
             export::csv(&trace);
+            export::ctf(&trace);
             export::chrome(&trace);
             export::perfetto(&trace);
             export::svg(&trace, 0, trace.end);

@@ -2,12 +2,14 @@
 
 mod chrome;
 mod csv;
+mod ctf;
 mod html;
 mod perfetto;
 mod svg;
 
 pub use chrome::chrome;
 pub use csv::csv;
+pub use ctf::{ctf, write_folder};
 pub use html::html;
 pub use perfetto::perfetto;
 pub use svg::svg;

@@ -72,6 +72,10 @@ fn a_scenario_is_read_whole() {
     };
     expect_headings(&trace, &events);
     assert_eq!(warnings, "");
+    // A context that is taken from a thread moves to none.
+    let mut taken = events.iter().filter(|line| line.contains("to = 0x0,"));
+    assert!(taken.clone().count() > 0);
+    assert!(taken.all(|line| line.ends_with("to = 0x0, to_name = \"-\" }")));
     // The step that the chapter about traces tells of: the context of client 2 is exhausted inside the server.
     let exhausted = trace.events.iter().zip(&events);
     let exhausted = exhausted.filter(|(one, _)| one.event.kind() == Some(Kind::Exhausted));

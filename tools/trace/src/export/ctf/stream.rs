@@ -150,8 +150,11 @@ pub(super) fn event(
     bytes
 }
 
-/// Adds a string, which ends with a zero (section 4.2.5), and so before the first one that is in it.
+/// Adds a string, which ends with a zero (section 4.2.5), and so before the first one that is in it. A hyphen stands for
+/// an empty one, for which Babeltrace 2.0.4 prints the string of an earlier event.
 fn string(bytes: &mut Vec<u8>, text: &str) {
-    bytes.extend(text.bytes().take_while(|byte| *byte != 0));
+    let text = text.split('\0').next().unwrap_or_default();
+    let text = if text.is_empty() { "-" } else { text };
+    bytes.extend(text.as_bytes());
     bytes.push(0);
 }

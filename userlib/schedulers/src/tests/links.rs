@@ -245,7 +245,7 @@ fn the_end_of_a_budget_is_not_looked_at_more_often_than_the_grain_says() {
     cluster.set_granularity(Duration(100));
     let task = Task::periodic(Duration(10_000), Duration(500));
     cluster.add(task, Instant(0), &Unchecked).unwrap();
-    let mut decide = |cluster: &mut Cluster<1, 1>, now| cluster.decide(Instant(now), &mut |_| ());
+    let decide = |cluster: &mut Cluster<1, 1>, now| cluster.decide(Instant(now), &mut |_| ());
     assert_eq!(decide(&mut cluster, 0), Instant(500));
     // The decision took some of the time, and is not charged.
     cluster.charge(0, Duration(470));

@@ -6,6 +6,9 @@
 //! out the [`Action`]s that the cluster decides on. Memory is bounded by two constants, the number of cores
 //! and of tasks; nothing is allocated.
 //!
+//! A [`SharedServer`] decides which client's request a server serves next, and [`Lenders`] on which reservation it
+//! runs: [`McIpc`] by the protocol of that name, [`OneQueue`] by plain queues.
+//!
 //! The book describes the library in `docs/src/concepts/scheduler-library.md`.
 
 #![cfg_attr(not(test), no_std)]
@@ -17,6 +20,7 @@ mod edf_vd;
 mod fraction;
 mod many_cores;
 mod queue;
+mod shared;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -27,5 +31,9 @@ pub use cluster::{Action, Cluster, Completion, Core, Error, LowTasks, Mode, Refu
 pub use edf_vd::{EdfVd, NotAccepted};
 pub use many_cores::{ManyCores, NotShown};
 pub use queue::Queue;
+pub use shared::{
+    Aborted, Client, Decision, Discipline, Invoked, Lenders, McIpc, OneQueue, Replied, Service,
+    SharedServer, SharingError,
+};
 pub use task::{Arrivals, Criticality, Overrun, Task, TaskId};
 pub use time::{Duration, Instant};

@@ -6,6 +6,7 @@ mod levels;
 mod links;
 mod many_cores;
 mod queues;
+mod shared;
 mod simso;
 mod simulation;
 

@@ -11,6 +11,8 @@ pub const MC_IPC: Method = Method {
         "each cluster runs its clients' reservations by global EDF or global fixed priorities",
         "requests are queued by the protocol's three queues, and a waiting client's reservation idles",
         "the client has the highest criticality, or its reservation is of the highest-criticality analysis",
+        "the client has one of the C highest priorities of its cluster, or the clients above it there are not aborted in \
+         service; else it takes L more (`userlib/schedulers`, `McIpc`)",
     ],
 };
 

@@ -1,5 +1,5 @@
 //! A guest with a scheduler of its own: two tasks, of which that with the shorter period comes first. When all jobs are
-//! done it never waits again, which disturbs nobody else: its turns end.
+//! done it never waits again, which no other guest notices: its turns end.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]

@@ -69,7 +69,8 @@ impl<A: Arch> Scheduler<A> {
         }
     }
 
-    /// Switches to the next domain. If its turn would be over already, the schedule goes on from now.
+    /// Switches to the next domain. If less than the smallest budget of its turn would be left, the turn begins now, and
+    /// the schedule has another phase from then on.
     pub(crate) fn next_domain(&mut self) {
         let DomainTime { index, end, .. } = self.core.domain;
         let index = self.domains.after(index);

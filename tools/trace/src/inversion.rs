@@ -1,10 +1,11 @@
 //! Priority inversion: a thread waits while time is charged for work of lower priority.
 //!
-//! A thread waits if it is ready, if it sends, or if it expects a reply. It does not wait for the processor where its
-//! own budget is used up or too small for a threshold, nor while a server works for it, on its own context. Work has the priority of the thread to
-//! which the charged context is bound: a server that runs on the time of a client works at the client's priority,
-//! whatever its own is. (L. Sha, R. Rajkumar, J. Lehoczky: Priority Inheritance Protocols, 1990, section 2, for threads
-//! and locks.)
+//! A thread waits for the processor if it is ready, or if it expects a reply and the thread that has to reply is ready.
+//! It also waits if it is blocked on a send while a server works for another thread. It does not wait for others where
+//! its own budget is used up or too small for a threshold, nor while the thread that has to reply works or sleeps. Work
+//! has the priority of the thread to which the charged context is bound: a server that runs on the time of a client works
+//! at the client's priority, whatever its own is. (L. Sha, R. Rajkumar, J. Lehoczky: Priority Inheritance Protocols,
+//! 1990, section 2, for threads and locks.)
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -51,6 +52,10 @@ struct Search {
     own: HashMap<ThreadKey, ContextKey>,
     /// The core on which each thread ran last.
     core: HashMap<ThreadKey, u8>,
+    /// The thread that has to reply to each thread that expects a reply.
+    partner: HashMap<ThreadKey, ThreadKey>,
+    /// A thread that has called in the last kernel entry of a core, and when: it is not known yet which thread replies.
+    calls: HashMap<u8, (u64, ThreadKey)>,
     /// The senders that an endpoint's threshold defers.
     deferred: HashSet<ThreadKey>,
     /// The threads that wait.
@@ -90,9 +95,14 @@ impl Search {
                 self.deferred.extend(thread);
             }
             Some(Kind::Woken) => {
-                let thread = self.state.thread(event.subject);
-                thread.map(|thread| self.deferred.remove(&thread));
+                if let Some(woken) = self.state.thread(event.subject) {
+                    self.deferred.remove(&woken);
+                    let call = self.calls.remove(&event.core);
+                    let call = call.filter(|(time, _)| *time == event.time);
+                    self.partner.extend(call.map(|(_, caller)| (caller, woken)));
+                }
             }
+            Some(Kind::Blocked) => self.note_call(event),
             Some(Kind::Moved) if reason_of_move(event) == Some(Move::Bind) => {
                 if let Some(context) = self.state.context(event.subject)
                     && let Some(to) = self.state.contexts[context.0].thread
@@ -108,13 +118,34 @@ impl Search {
                 false => self.waiting.remove(&thread),
             };
         }
-        // Another context is charged: that concerns all threads that wait for the core.
-        if matches!(event.kind(), Some(Kind::Run | Kind::Use)) {
-            let here = |thread: &&ThreadKey| self.core.get(thread) == Some(&event.core);
-            concerned.extend(self.waiting.iter().filter(here));
+        // Another thread runs, or would: that concerns all threads that wait.
+        if matches!(
+            event.kind(),
+            Some(Kind::Run | Kind::Use | Kind::Woken | Kind::Postponed)
+        ) {
+            concerned.extend(&self.waiting);
         }
         for thread in concerned {
             self.judge(thread, event.time);
+        }
+    }
+
+    /// A thread expects a reply: from the thread that runs, or, if it has called itself, from the one that it wakes.
+    fn note_call(&mut self, event: &Event) {
+        if Blocking::from_number(event.a) != Some(Blocking::Reply) {
+            return;
+        }
+        let Some(caller) = self.state.thread(event.subject) else {
+            return;
+        };
+        match self.state.core(event.core).thread {
+            Some(runs) if runs != caller => {
+                self.partner.insert(caller, runs);
+            }
+            _ => {
+                self.partner.remove(&caller);
+                self.calls.insert(event.core, (event.time, caller));
+            }
         }
     }
 
@@ -150,14 +181,38 @@ impl Search {
         known.or(self.state.contexts[context.0].owner)
     }
 
+    /// The thread that has to run so that `thread` goes on: itself, or the last one of a chain of calls.
+    fn last_called(&self, mut thread: ThreadKey) -> Option<ThreadKey> {
+        const LONGEST: usize = 32;
+        for _ in 0..LONGEST {
+            match self.state.threads[thread.0].activity {
+                Activity::Blocked(Blocking::Reply, _) => thread = *self.partner.get(&thread)?,
+                _ => return Some(thread),
+            }
+        }
+        None
+    }
+
     /// The thread for whose work of lower priority `thread` waits.
     fn cause(&self, thread: ThreadKey, now: u64) -> Option<ThreadKey> {
         if !self.waiting.contains(&thread) || self.is_out_of_budget(thread, now) {
             return None;
         }
-        let core = self.state.core(*self.core.get(&thread)?);
-        core.thread?;
+        let last = self.last_called(thread)?;
+        let is_sender = matches!(
+            self.state.threads[last.0].activity,
+            Activity::Blocked(Blocking::Send, _)
+        );
+        if last != thread && (!self.waits(last) || self.is_out_of_budget(last, now)) {
+            return None;
+        }
+        let core = self.state.core(*self.core.get(&last)?);
+        let runs = core.thread?;
         let charged = self.bound(core.context?)?;
+        // A sender waits for a server, which works only if it runs on the time of another thread.
+        if is_sender && runs == charged {
+            return None;
+        }
         let priority = |thread: ThreadKey| self.state.threads[thread.0].priority;
         (charged != thread && priority(charged)? < priority(thread)?).then_some(charged)
     }

@@ -3,7 +3,7 @@
 use simulator::scenarios::{ALL, find};
 use simulator::{History, Microseconds, Options, Setup, Simulation, Status as Seen, work};
 use trace::{Status, ThreadKey, Timeline, Trace, check, export, inversions, jobs, summary};
-use userlib::cap::{Endpoint, Reply, SchedParameters};
+use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
 use userlib::{Message, server, syscall, trace as marks};
 
 /// The trace of a scenario, and the record that the simulator makes without it.
@@ -280,15 +280,18 @@ fn unbounded(setup: &mut Setup) {
             Message::empty(0)
         })
     });
+    // The server waits for calls before the others begin.
+    let (timer, begin): (_, Notification) = (setup.timer(), setup.create());
     setup.thread("high", 3).time(time()).run(move || {
-        work(Microseconds(500));
+        timer.wait_until(Microseconds(1_000)).unwrap();
+        begin.signal();
         endpoint.call(Message::empty(0));
         work(Microseconds(500));
     });
-    setup
-        .thread("middle", 2)
-        .time(time())
-        .run(|| work(Microseconds(7_000)));
+    setup.thread("middle", 2).time(time()).run(move || {
+        begin.wait();
+        work(Microseconds(7_000));
+    });
 }
 
 #[test]
@@ -309,9 +312,48 @@ fn a_server_of_low_priority_inverts_priorities_for_as_long_as_others_run() {
         .map(|one| (name(one.thread), name(one.charged)))
         .collect();
     assert_eq!(words, [("high", "middle")]);
-    // The thread in the middle, and the request itself.
+    // The thread in the middle, and not the request itself.
     let taken = trace.microseconds(found[0].length());
-    assert!((8_000.0..8_030.0).contains(&taken), "{taken}");
+    assert!((7_000.0..7_030.0).contains(&taken), "{taken}");
+}
+
+/// The same, with a server that sleeps: the thread in the middle delays nothing.
+fn sleeping(setup: &mut Setup) {
+    let (endpoint, reply): (Endpoint, Reply) = (setup.create(), setup.create());
+    let time = || SchedParameters::new(Microseconds(50_000), Microseconds(100_000));
+    let timer = setup.timer();
+    setup.thread("server", 4).time(time()).run(move || {
+        endpoint.recv(reply);
+        timer.wait_until(Microseconds(6_000)).unwrap();
+        reply.send(Message::empty(0));
+    });
+    setup.thread("high", 3).time(time()).run(move || {
+        work(Microseconds(500));
+        endpoint.call(Message::empty(0));
+    });
+    setup
+        .thread("middle", 2)
+        .time(time())
+        .run(|| work(Microseconds(7_000)));
+}
+
+#[test]
+fn a_server_that_sleeps_inverts_nothing() {
+    let options = Options {
+        trace: 100_000,
+        ..Options::default()
+    };
+    let mut simulation = Simulation::new(sleeping, options);
+    simulation.run_until(30_000);
+    let bytes = simulation.trace().expect("it is traced").to_bytes();
+    let (trace, _) = Trace::read(&bytes).unwrap();
+    let timeline = Timeline::of(&trace);
+    let high = timeline.threads.iter().position(|lane| lane.name == "high");
+    let (high, found) = (ThreadKey(high.unwrap()), inversions(&trace));
+    let taken = found.iter().filter(|one| one.thread == high);
+    let taken: u64 = taken.map(|one| one.length()).sum();
+    assert!(trace.microseconds(taken) < 20.0, "{found:?}");
+    assert!(timeline.ran(high) > 0);
 }
 
 /// A thread whose own budget is used up, or too small for a threshold, does not wait for others.

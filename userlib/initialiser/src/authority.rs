@@ -2,9 +2,9 @@
 //! takes the supervisor's place among them. That keeps the components' threads and memory, the objects that connect
 //! them, and its own address space.
 
-use crate::domains;
+use crate::domains::has_domains;
 use crate::objects::{control, parameters};
-use system_table::Table;
+use system_table::{Component, Table};
 use userlib::{BootInfo, CPtr, Capability, Environment, Result, boot};
 
 /// Deletes the rights to make something new.
@@ -24,10 +24,9 @@ pub fn reduce(boot: &BootInfo, environment: &mut Environment) -> Result {
     Ok(())
 }
 
-/// Takes the time and the priority of the supervisor, starts the schedule of domains, and deletes the right to change
-/// times. Before all components
-/// were started, one with a higher priority could delay the start of the others, for ever if it does not end.
-pub fn take_place(boot: &'static BootInfo, environment: &mut Environment, table: &Table) -> Result {
+/// Takes the time and the priority of the supervisor, and deletes the right to change times. Before all components were
+/// started, one with a higher priority could delay the start of the others, for ever if it does not end.
+pub fn take_place(boot: &BootInfo, environment: &mut Environment, table: &Table) -> Result {
     let supervisor = table.supervisor();
     let control = control(boot, supervisor.core)?;
     let parameters = parameters(supervisor.time);
@@ -36,12 +35,12 @@ pub fn take_place(boot: &'static BootInfo, environment: &mut Environment, table:
         environment,
         boot.sched_control.start..boot.sched_control.end,
     )?;
-    boot::TCB.set_priority(boot::TCB, supervisor.priority)?;
-    if table.turns().next().is_none() {
-        return environment.allocator.slot(boot::DOMAIN.cptr()).delete();
+    // A component that starts again has a new thread, which must be moved to its domain.
+    let moves = |(component, _): (Component, _)| component.may_restart();
+    if !(has_domains(table) && table.components().any(moves)) {
+        environment.allocator.slot(boot::DOMAIN.cptr()).delete()?;
     }
-    // The right to move threads stays: a component that starts again has a new thread.
-    domains::start(boot, table)
+    boot::TCB.set_priority(boot::TCB, supervisor.priority)
 }
 
 fn delete_all(environment: &mut Environment, mut slots: core::ops::Range<usize>) -> Result {

@@ -7,9 +7,9 @@
 //! this from an *alarm*: a thread that has the component's own context meanwhile, and whose first instruction is at an
 //! address without memory. So it has a fault as soon as it has budget.
 
-use crate::objects::{Own, Role, badge, context};
+use crate::objects::{Objects, Own, Role, badge, context};
 use system_table::{Component, OnTimeout, TimeSource};
-use userlib::cap::{Endpoint, Reply, SchedContext, Tcb};
+use userlib::cap::{Reply, SchedContext, Tcb};
 use userlib::{BootInfo, Environment, Message, Result, Rights, boot};
 
 /// What lets a component continue.
@@ -22,11 +22,11 @@ pub struct Emergency {
 }
 
 impl Emergency {
-    /// What a component needs, if its description gives it emergency time. Alarms are faults at `faults`.
+    /// What a component needs, if its description gives it emergency time. Alarms are faults, which the supervisor gets.
     pub fn create(
         boot: &BootInfo,
         environment: &mut Environment,
-        faults: Endpoint,
+        objects: &Objects,
         index: usize,
         component: &Component,
     ) -> Result<Option<Self>> {
@@ -37,11 +37,16 @@ impl Emergency {
         let context = context(boot, environment, time, component.core, own)?;
         let alarm: Tcb = environment.allocator.create()?;
         let told = badge(Role::Alarm, index);
-        let handler = environment.allocator.mint(faults, Rights::ALL, told)?;
+        let handler = environment
+            .allocator
+            .mint(objects.faults, Rights::ALL, told)?;
         alarm.set_space(handler, boot::CNODE, 0, boot::VSPACE)?;
         environment.allocator.delete(handler)?;
         alarm.set_priority(environment.tcb, component.priority)?;
         alarm.set_criticality(environment.tcb, component.criticality)?;
+        if objects.has_domains {
+            boot::DOMAIN.set(component.domain.into(), alarm)?;
+        }
         // It has no time yet. Its registers are 0, and there is no memory at this address.
         alarm.resume()?;
         Ok(Some(Self { context, alarm }))

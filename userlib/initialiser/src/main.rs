@@ -90,6 +90,7 @@ fn set_up(
         members[index] = Some(member.during(component.name)?);
     }
     authority::reduce(boot, environment).during(OWN)?;
+    domains::start(boot, &table).during("the schedule of domains")?;
     for (member, (component, _)) in members.iter().flatten().zip(table.components()) {
         member.start().during(component.name)?;
     }

@@ -1,5 +1,6 @@
 //! The objects that connect components, and those that outlive a restart.
 
+use crate::domains::has_domains;
 use crate::emergency::Emergency;
 use crate::{During, Problem};
 use system_table::{
@@ -67,7 +68,7 @@ impl Objects {
             frames: [Frame::at(CPtr::NULL); MOST_SHARED_PAGES],
             regions: [0; MOST_REGIONS + 1],
             cacheable: [true; MOST_REGIONS],
-            has_domains: table.turns().next().is_some(),
+            has_domains: has_domains(table),
         };
         for (index, one) in table.endpoints().enumerate() {
             objects.endpoints[index] = endpoint(environment, &one).during(WHAT)?;
@@ -86,7 +87,7 @@ impl Objects {
             let watches = gifts.iter().any(|gift| matches!(gift, Gift::Watch { .. }));
             let times = watches.then(|| environment.create_shared_page());
             let (badge, core) = (badge(Role::Own, index), component.core);
-            let emergency = Emergency::create(boot, environment, objects.faults, index, &component);
+            let emergency = Emergency::create(boot, environment, &objects, index, &component);
             let own = Own {
                 context: context(boot, environment, component.time, core, badge)
                     .during(component.name)?,

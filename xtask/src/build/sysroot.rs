@@ -94,7 +94,7 @@ pub(super) fn sysroot(
         return Ok(folder);
     }
     let context = || format!("cannot make the libraries in {}", parent.display());
-    // Without `alloc` it is kept, so that cargo finds the other libraries there when `alloc` is wanted.
+    // Cargo's target folder is kept until `alloc` is compiled, so that cargo finds the other libraries in it then.
     let package = parent.join(format!("{name}.package"));
     fs::create_dir_all(package.join("src")).with_context(context)?;
     fs::write(package.join("Cargo.toml"), MANIFEST).with_context(context)?;

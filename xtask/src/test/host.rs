@@ -57,7 +57,7 @@ pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
         (&["kernel-host"], &["--features", "smp"], filter),
     ];
     calls.extend(apart.chunks(1).map(|one| (one, &[][..], filter)));
-    if arguments.all {
+    if arguments.all && filter.is_none() {
         // Several domains are an option of the kernel.
         let options = &["--features", "domains", "--test", "suite"];
         calls.push((&["kernel-host"], options, Some("domains::")));

@@ -112,12 +112,7 @@
     click(first, 400, 50);
     click(second, 900, 50);
     press("x");
-    press("w");
     const offset = (pane) => pane.trace.ms(pane.cursors[0] - pane.from);
-    press("w");
-    press("w");
-    press("w");
-    press("w");
     await rest();
     expect(Math.abs(offset(first) - offset(second)) < 0.01, "the cursors are not one time");
 

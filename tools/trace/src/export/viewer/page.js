@@ -35,7 +35,7 @@ class Page {
     for (const other of this.panes) {
       if (other === pane) continue;
       const seen = (time) => other.origin + other.trace.ticks(pane.trace.ms(time - pane.origin));
-      other.place(seen(pane.from), seen(pane.to));
+      other.show(seen(pane.from), seen(pane.to));
     }
   }
 

@@ -33,18 +33,18 @@ class Pane {
     return this.from + ((x - NAMES) / (this.width - NAMES)) * (this.to - this.from);
   }
 
-  /// Shows the trace from `start` to `end`, as far as there is one.
+  /// Shows the trace from `start` to `end`, as far as there is one, and the same time of other traces.
   view(start, end) {
-    this.place(start, end);
-    this.page.follow(this);
-  }
-
-  place(start, end) {
     const { trace } = this;
     const least = (trace.frequency / 1e8) * 20;
     const length = Math.min(trace.end - trace.start, Math.max(end - start, least));
-    this.from = Math.min(Math.max(trace.start, start), trace.end - length);
-    this.to = this.from + length;
+    const from = Math.min(Math.max(trace.start, start), trace.end - length);
+    this.show(from, from + length);
+    this.page.follow(this);
+  }
+
+  show(from, to) {
+    [this.from, this.to] = [from, to];
     this.draw();
   }
 

@@ -1,24 +1,23 @@
 //! Babeltrace 2 reads what the export to the Common Trace Format writes.
 
+mod common;
+
 use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::process::Command;
 
+use common::{read, simulated};
 use simulator::scenarios::find;
-use simulator::{Options, Simulation};
 use trace::{Lost, Numbered, Trace, export};
 use trace_format::{Event, Kind, Mark, ObjectId};
 
 /// The trace of 20 ms of a scenario.
 fn scenario(name: &str) -> Trace {
-    let options = Options {
-        trace: 100_000,
-        ..Options::default()
-    };
-    let mut simulation = Simulation::new(find(name).expect("it exists").setup, options);
-    simulation.run_until(20_000);
-    let bytes = simulation.trace().expect("it is traced").to_bytes();
-    Trace::read(&bytes).unwrap().0
+    read(&simulated(
+        find(name).expect("it exists").setup,
+        20_000,
+        100_000,
+    ))
 }
 
 /// The events as Babeltrace 2 prints them, one on each line, and its warnings. `None` if it is not installed.

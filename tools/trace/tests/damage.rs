@@ -1,21 +1,17 @@
 //! Traces of kernels that break a rule, and files that are damaged.
 
+mod common;
+
 use std::sync::LazyLock;
 
+use common::simulated;
 use proptest::prelude::*;
 use simulator::scenarios::find;
-use simulator::{Options, Simulation};
 use trace::{File, Trace, Unreadable, check, collect, export, summary};
 use trace_format::{Kind, RingReader};
 
 fn file(name: &str) -> File {
-    let options = Options {
-        trace: 100_000,
-        ..Options::default()
-    };
-    let mut simulation = Simulation::new(find(name).expect("it exists").setup, options);
-    simulation.run_until(40_000);
-    simulation.trace().expect("it is traced")
+    simulated(find(name).expect("it exists").setup, 40_000, 100_000)
 }
 
 const HEADER: usize = trace_format::HEADER_BYTES;

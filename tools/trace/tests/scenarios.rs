@@ -1,5 +1,8 @@
 //! Traces of the simulator's scenarios: they keep all rules, agree with the simulator's own record, and are exported.
 
+mod common;
+
+use common::{read, simulated};
 use simulator::scenarios::{ALL, find};
 use simulator::{History, Microseconds, Options, Setup, Simulation, Status as Seen, work};
 use trace::{Status, ThreadKey, Timeline, Trace, check, export, inversions, jobs, summary};
@@ -186,14 +189,7 @@ fn worker(setup: &mut Setup) {
 
 #[test]
 fn programs_mark_their_jobs() {
-    let options = Options {
-        trace: 100_000,
-        ..Options::default()
-    };
-    let mut simulation = Simulation::new(worker, options);
-    simulation.run_until(100_000);
-    let bytes = simulation.trace().expect("it is traced").to_bytes();
-    let (trace, _) = Trace::read(&bytes).unwrap();
+    let trace = read(&simulated(worker, 100_000, 100_000));
     let found = jobs(&trace);
     assert_eq!(found.len(), 1, "{found:?}");
     let worker = &found[0];
@@ -296,14 +292,7 @@ fn unbounded(setup: &mut Setup) {
 
 #[test]
 fn a_server_of_low_priority_inverts_priorities_for_as_long_as_others_run() {
-    let options = Options {
-        trace: 100_000,
-        ..Options::default()
-    };
-    let mut simulation = Simulation::new(unbounded, options);
-    simulation.run_until(30_000);
-    let bytes = simulation.trace().expect("it is traced").to_bytes();
-    let (trace, _) = Trace::read(&bytes).unwrap();
+    let trace = read(&simulated(unbounded, 30_000, 100_000));
     let timeline = Timeline::of(&trace);
     let name = |thread: ThreadKey| &*timeline.threads[thread.0].name;
     let found = inversions(&trace);
@@ -339,14 +328,7 @@ fn sleeping(setup: &mut Setup) {
 
 #[test]
 fn a_server_that_sleeps_inverts_nothing() {
-    let options = Options {
-        trace: 100_000,
-        ..Options::default()
-    };
-    let mut simulation = Simulation::new(sleeping, options);
-    simulation.run_until(30_000);
-    let bytes = simulation.trace().expect("it is traced").to_bytes();
-    let (trace, _) = Trace::read(&bytes).unwrap();
+    let trace = read(&simulated(sleeping, 30_000, 100_000));
     let timeline = Timeline::of(&trace);
     let high = timeline.threads.iter().position(|lane| lane.name == "high");
     let (high, found) = (ThreadKey(high.unwrap()), inversions(&trace));

@@ -1,12 +1,14 @@
 //! The page in a browser, used by a script as a person does.
 
+mod common;
+
 use std::env;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use common::{read, simulated};
 use simulator::scenarios::find;
-use simulator::{Options, Simulation};
 use trace::{Trace, export};
 
 const SCRIPT: &str = include_str!("viewer/script.js");
@@ -16,14 +18,8 @@ const FRAMES: &str = "<script>requestAnimationFrame = (paint) => setTimeout(pain
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
 fn trace(name: &str, milliseconds: u64) -> Trace {
-    let options = Options {
-        trace: 1_000_000,
-        ..Options::default()
-    };
-    let mut simulation = Simulation::new(find(name).expect("it exists").setup, options);
-    simulation.run_until(milliseconds * 1000);
-    let bytes = simulation.trace().expect("it is traced").to_bytes();
-    Trace::read(&bytes).unwrap().0
+    let setup = find(name).expect("it exists").setup;
+    read(&simulated(setup, milliseconds * 1000, 1_000_000))
 }
 
 fn browser() -> Option<PathBuf> {

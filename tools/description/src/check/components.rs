@@ -287,6 +287,5 @@ fn domain(
         let help = format!("add `domain = ...`, one of {known}");
         report.add(Diagnostic::error(Kind::MissingKey, span, message).help(help));
     }
-    let written = one.domain.as_ref();
-    time::domain_of(draft, written, report).unwrap_or(DomainId(0))
+    time::domain_of(draft, one.domain.as_ref(), report)
 }

@@ -327,17 +327,19 @@ pub(super) fn supervisor(draft: &mut Draft, report: &mut Report) {
         time: context(&budget, &period, report),
         priority: priority.unwrap_or(255) as u8,
         core: core.unwrap_or(0) as u32,
-        domain: domain_of(draft, written.domain.as_ref(), report).unwrap_or(DomainId(0)),
+        domain: domain_of(draft, written.domain.as_ref(), report),
     });
 }
 
-/// The domain of this name, if one is written and has a turn.
+/// The domain of this name; the first one if none is written, or if it has no turn, which is reported.
 pub(super) fn domain_of(
     draft: &Draft,
     written: Option<&At<String>>,
     report: &mut Report,
-) -> Option<DomainId> {
-    let domain = written?;
+) -> DomainId {
+    let Some(domain) = written else {
+        return DomainId(0);
+    };
     if draft.file.schedule.is_empty() {
         let message = format!(
             "domain `{}` has no turn, since there is no schedule",
@@ -345,7 +347,7 @@ pub(super) fn domain_of(
         );
         let help = "add `[[schedule]]` with `domain` and `duration`";
         report.add(Diagnostic::error(Kind::UnknownName, &domain.span, message).help(help));
-        return None;
+        return DomainId(0);
     }
     let known = &draft.system.domains;
     let place = known.iter().position(|known| *known == **domain);
@@ -353,7 +355,7 @@ pub(super) fn domain_of(
         let known: Vec<_> = known.iter().map(String::as_str).collect();
         report.add(super::unknown("domain", domain, "", &known));
     }
-    place.map(DomainId)
+    DomainId(place.unwrap_or(0))
 }
 
 /// The domains, and their turns.

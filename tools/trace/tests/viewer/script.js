@@ -83,7 +83,7 @@
     click(second, 400, 50);
     expect(page.active === second, "a click does not choose the trace");
     document.getElementById("inversion").click();
-    const worst = second.trace.worstInversion(second.trace.start, second.trace.end);
+    const worst = second.trace.worstInversion();
     expect(message().includes("for work on the context of"), `the inversion is: ${message()}`);
     expect(worst && second.cursors[0] === worst.start, "the inversion is not in view");
     second.cursors = [];

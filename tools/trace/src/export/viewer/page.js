@@ -65,17 +65,16 @@ class Page {
     for (const pane of this.panes) pane.draw();
   }
 
-  /// The longest blackout, or the worst inversion: in the whole trace of the pane.
   showBlackout() {
     const { trace } = this.active;
-    const found = trace.longestBlackout(trace.start, trace.end);
+    const found = trace.longestBlackout();
     if (found) this.active.span(...found);
     else this.say("no context with a period was used twice");
   }
 
   showInversion() {
     const { trace } = this.active;
-    const found = trace.worstInversion(trace.start, trace.end);
+    const found = trace.worstInversion();
     if (!found) return this.say("no thread waits for work of lower priority");
     const [thread, charged] = [found.thread, found.charged].map((key) => trace.threads[key].name);
     this.active.span(found.start, found.end);

@@ -114,12 +114,12 @@ class Trace {
     return times;
   }
 
-  /// The longest time between two uses of a context with a period, between two times: start and end.
-  longestBlackout(from, to) {
+  /// The longest time between two uses of a context with a period: start and end.
+  longestBlackout() {
     let longest = null;
     for (const { period, start, end } of this.contexts) {
       if (!period) continue;
-      for (let i = Math.max(1, after(start, from)); i < start.length && start[i] <= to; i++) {
+      for (let i = 1; i < start.length; i++) {
         const gap = start[i] - end[i - 1];
         if (!longest || gap > longest[1] - longest[0]) longest = [end[i - 1], start[i]];
       }
@@ -127,10 +127,10 @@ class Trace {
     return longest;
   }
 
-  /// The longest priority inversion that begins between two times.
-  worstInversion(from, to) {
-    const here = this.inversions.filter((one) => one.start >= from && one.start <= to);
-    return here.reduce((one, other) => (one && one.end - one.start >= other.end - other.start ? one : other), null);
+  /// The longest priority inversion.
+  worstInversion() {
+    const longer = (one, other) => (one && one.end - one.start >= other.end - other.start ? one : other);
+    return this.inversions.reduce(longer, null);
   }
 }
 

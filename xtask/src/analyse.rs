@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use anyhow::Context;
 
@@ -106,10 +106,37 @@ fn described(
 
 /// Runs the analyser with a command that reads all boards.
 fn with_boards(workspace: &Workspace, call: &[OsString]) -> Result {
+    programs::run_with(workspace, Program::Analyser, call, boards(workspace)?)
+}
+
+/// All boards as the analyser reads them.
+fn boards(workspace: &Workspace) -> Result<Stdio> {
     let boards = temporary::File::new().context("cannot make a file for the boards")?;
     serde_json::to_writer(boards.handle(), &Platform::all_for_descriptions(workspace)?)?;
     let boards = fs::File::open(boards.path()).context("cannot read the file for the boards")?;
-    programs::run_with(workspace, Program::Analyser, call, Stdio::from(boards))
+    Ok(Stdio::from(boards))
+}
+
+/// What the analysis of a described system says if a deadline does not hold, or a job of a run took longer than its
+/// bound; `jobs` are those of the run, as the reader of traces prints them.
+pub(crate) fn complaint(
+    workspace: &Workspace,
+    description: &Path,
+    platform: &str,
+    jobs: &Path,
+) -> Result<Option<String>> {
+    let figures = of_platform(workspace, platform);
+    let analyser = programs::build(workspace, Program::Analyser)?;
+    let output = Command::new(&analyser)
+        .arg("report")
+        .arg(description)
+        .args(["--platform", platform, "--overheads"])
+        .args([&*figures, Path::new("--jobs"), jobs])
+        .stdin(boards(workspace)?)
+        .output()
+        .with_context(|| format!("cannot start {}", analyser.display()))?;
+    let words = [&*output.stdout, &output.stderr].concat();
+    Ok((!output.status.success()).then(|| String::from_utf8_lossy(&words).into_owned()))
 }
 
 /// Runs experiments with random task sets.

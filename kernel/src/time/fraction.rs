@@ -44,7 +44,7 @@ impl Fraction {
 
     /// The product, which must be below 2^64.
     #[inline]
-    pub(super) const fn of(self, number: u64) -> u64 {
+    pub(super) const fn of(&self, number: u64) -> u64 {
         // The reciprocal is too small by less than 2^-64, so the product is too small by less than one before it is
         // rounded, and by at most one afterwards.
         let part = high(number, self.reciprocal);

@@ -110,35 +110,35 @@ impl Clock {
     }
 
     /// Ticks in a second.
-    pub const fn frequency(self) -> u64 {
+    pub const fn frequency(&self) -> u64 {
         self.ticks_per_second
     }
 
     /// The ticks of a duration, rounded down.
-    pub const fn ticks(self, time: Microseconds) -> Ticks {
+    pub const fn ticks(&self, time: Microseconds) -> Ticks {
         Ticks(self.ticks_per_microsecond.of(time.0))
     }
 
     /// The first tick at which the clock shows this time since boot, or a later one.
-    pub const fn first_tick(self, time: Microseconds) -> Ticks {
+    pub const fn first_tick(&self, time: Microseconds) -> Ticks {
         let ticks = self.ticks(time);
         let is_before = self.microseconds(ticks).0 < time.0;
         Ticks(ticks.0 + is_before as u64)
     }
 
     /// The microseconds of a duration, rounded down.
-    pub const fn microseconds(self, ticks: Ticks) -> Microseconds {
+    pub const fn microseconds(&self, ticks: Ticks) -> Microseconds {
         Microseconds(self.microseconds_per_tick.of(ticks.0))
     }
 
     /// The smallest budget in ticks.
-    pub const fn min_budget(self) -> Ticks {
+    pub const fn min_budget(&self) -> Ticks {
         self.min_budget
     }
 
     /// The longest period: an eighth of the range that can be converted, so that sums of a few periods and a
     /// time since boot never overflow.
-    pub const fn max_period(self) -> Microseconds {
+    pub const fn max_period(&self) -> Microseconds {
         self.max_period
     }
 }

@@ -69,7 +69,7 @@ const fn high(a: u64, b: u64) -> u64 {
 const fn high_in_pieces(a: u64, b: u64) -> u64 {
     const LOW: u64 = u32::MAX as u64;
     let ([a1, a0], [b1, b0]) = ([a >> 32, a & LOW], [b >> 32, b & LOW]);
-    let first = a1 * b0 + (a0 * b0 >> 32);
+    let first = a1 * b0 + ((a0 * b0) >> 32);
     let second = a0 * b1 + (first & LOW);
     a1 * b1 + (first >> 32) + (second >> 32)
 }

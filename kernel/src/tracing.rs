@@ -44,6 +44,7 @@ const _: () = {
     assert!(Mark::Missed as u64 == abi::Mark::Missed as u64);
     assert!(Mark::Number as u64 == abi::Mark::Number as u64);
     assert!(Mark::Text as u64 == abi::Mark::Text as u64);
+    assert!(Mark::Late as u64 == abi::Mark::Late as u64);
 };
 
 /// Methods with empty bodies in kernels without the feature `tracing`.

@@ -14,6 +14,12 @@ pub fn released(task: u32, job: u64) {
     trace_mark(Mark::Released, task, job);
 }
 
+/// The job that begins next was released so many microseconds ago: for a thread that knows it only then.
+#[inline(always)]
+pub fn late(task: u32, microseconds: u64) {
+    trace_mark(Mark::Late, task, microseconds);
+}
+
 /// A job begins.
 #[inline(always)]
 pub fn begun(task: u32, job: u64) {

@@ -117,8 +117,8 @@ fn boards(workspace: &Workspace) -> Result<Stdio> {
     Ok(Stdio::from(boards))
 }
 
-/// What the analysis of a described system says if a deadline does not hold, or a job of a run took longer than its
-/// bound; `jobs` are those of the run, as the reader of traces prints them.
+/// What the analysis of a described system says if a deadline does not hold, a job of a run took longer than its bound, or
+/// none was compared with one; `jobs` are those of the run, as the reader of traces prints them.
 pub(crate) fn complaint(
     workspace: &Workspace,
     description: &Path,
@@ -136,7 +136,13 @@ pub(crate) fn complaint(
         .output()
         .with_context(|| format!("cannot start {}", analyser.display()))?;
     let words = [&*output.stdout, &output.stderr].concat();
-    Ok((!output.status.success()).then(|| String::from_utf8_lossy(&words).into_owned()))
+    let words = String::from_utf8_lossy(&words).into_owned();
+    let has_compared = words.contains("In the trace, ");
+    Ok(match output.status.success() {
+        true if has_compared => None,
+        true => Some(format!("no job of the trace has a bound\n{words}")),
+        false => Some(words),
+    })
 }
 
 /// Runs experiments with random task sets.

@@ -57,7 +57,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
     if let Some(suite) = &arguments.suite {
         require_suite(workspace, suite)?;
     }
-    switch::require_no_reference(arguments)?;
+    switch::require_no_comparison(arguments)?;
     let supervisor = Supervisor::new()?;
     let tools = setup::build_tools()?;
     let mut good = true;

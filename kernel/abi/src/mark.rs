@@ -16,4 +16,6 @@ pub enum Mark {
     Number = 5,
     /// The value is a text of up to eight bytes, the first of them in the lowest byte.
     Text = 6,
+    /// The job that begins next was released so many microseconds ago.
+    Late = 7,
 }

@@ -9,9 +9,9 @@ use abi::WORD_BITS;
 /// PLDI 1994), and a correction by at most one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fraction {
-    /// The numerator divided by the denominator,
+    /// The numerator divided by the denominator, rounded down.
     whole: u64,
-    /// and what is left of it.
+    /// What that division leaves.
     rest: u64,
     denominator: u64,
     /// `rest` divided by the denominator, in units of 2^-64, rounded down.
@@ -19,9 +19,10 @@ pub(super) struct Fraction {
 }
 
 impl Fraction {
-    /// The denominator is below 2^63.
+    /// # Panics
+    /// If the denominator is 0, or not below 2^63.
     pub(super) const fn new(numerator: u64, denominator: u64) -> Self {
-        assert!(denominator < 1 << 63);
+        assert!(denominator > 0 && denominator < 1 << 63);
         let rest = numerator % denominator;
         let (mut reciprocal, mut left) = (0, rest);
         let mut bit = 0;

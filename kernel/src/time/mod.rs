@@ -172,6 +172,22 @@ mod tests {
     }
 
     proptest! {
+        /// At the frequencies of the boards, and others.
+        #[test]
+        fn conversion_is_a_division(
+            frequency in prop_oneof![
+                Just(1_000_000u64), Just(32_500_000), Just(62_500_000), Just(65_833_333), Just(100_000_000),
+                1_000_000u64..4_000_000_000
+            ],
+            time in 0u64..1 << 50,
+        ) {
+            let clock = Clock::new(frequency);
+            let product = |by: u64, to: u64| u128::from(time) * u128::from(by) / u128::from(to);
+            prop_assert_eq!(u128::from(clock.microseconds(Ticks(time)).0), product(1_000_000, frequency));
+            prop_assert_eq!(u128::from(clock.ticks(Microseconds(time >> 12)).0),
+                u128::from(time >> 12) * u128::from(frequency) / 1_000_000);
+        }
+
         #[test]
         fn conversion_is_monotonic(frequency in 1_000_000u64..4_000_000_000, a: u32, b: u32) {
             let clock = Clock::new(frequency);

@@ -311,6 +311,8 @@ codes! {
         Number = 5,
         /// The value is a text of up to eight bytes.
         Text = 6,
+        /// The job that begins next was released so many microseconds ago.
+        Late = 7,
     }
 }
 

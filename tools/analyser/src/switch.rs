@@ -18,7 +18,9 @@ const SUITE: &str = "switch";
 /// What it measures: progress after a switch, and without one.
 const AFTER_SWITCH: &str = "after_switch";
 const WARM: &str = "warm";
-/// A loss of less than this part of the longest time is noise.
+/// The unit of emulators.
+const INSTRUCTIONS: &str = "instructions";
+/// A mean loss of less than a 500th of the longest time is noise.
 const NOISE: i128 = 500;
 
 /// The measurements.
@@ -78,6 +80,11 @@ pub(crate) fn run(measured: &Measured) -> Result {
             "{shown} has no results of the suite `{SUITE}`; measure it with `cargo xtask bench --suite {SUITE}`"
         );
     };
+    if measured.megahertz.is_some() && unit == INSTRUCTIONS {
+        bail!(
+            "{shown} has counts of instructions, which have no frequency; leave `--megahertz` out"
+        );
+    }
     let all = sorted(figures).with_context(|| format!("cannot use {shown}"))?;
     print(&text_of(
         &all,
@@ -160,10 +167,11 @@ fn text_of(all: &Progress, unit: &Unit) -> Result<String> {
         "f",
         "t_s"
     );
-    let mut refill = 0.0f64;
+    let (mut refill, mut is_fitted) = (0.0f64, false);
     for ((kib, state), points) in all {
         let named = || format!("the working set of {kib} KiB with caches `{state}`");
         let (worst, samples) = samples(points).with_context(named)?;
+        refill = refill.max(worst);
         let last = samples
             .last()
             .map(|one| (one.time, one.time - one.work))
@@ -173,7 +181,7 @@ fn text_of(all: &Progress, unit: &Unit) -> Result<String> {
             let _ = writeln!(text, "{:>8}", "nothing");
             continue;
         }
-        refill = refill.max(worst);
+        is_fitted = true;
         let (loss, cost) = best_fit(&samples).with_context(named)?.value;
         let _ = writeln!(
             text,
@@ -184,7 +192,7 @@ fn text_of(all: &Progress, unit: &Unit) -> Result<String> {
             unit.shown(cost.recovery.nanos() as f64)
         );
     }
-    let _ = match (refill > 0.0, unit.megahertz) {
+    let _ = match (is_fitted, unit.megahertz) {
         (false, _) => writeln!(
             text,
             "\nNothing is lost: there are no caches, as on all emulators, or they are larger than all of this memory."

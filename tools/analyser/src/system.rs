@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use serde::Deserialize;
 use system_analysis::partitions::partitions;
@@ -54,9 +54,18 @@ impl Outputs {
     }
 }
 
+/// What is analysed.
+#[derive(Debug)]
+pub(crate) struct Input {
+    system: System,
+    figures: Figures,
+    /// The cores of the board.
+    cores: u32,
+}
+
 impl Described {
-    /// The system, and the kernel's costs; `boards` has all platforms, as JSON.
-    pub(crate) fn read(&self, boards: impl Read) -> Result<(System, Figures)> {
+    /// The system, the kernel's costs, and the cores of the board; `boards` has all platforms, as JSON.
+    pub(crate) fn read(&self, boards: impl Read) -> Result<Input> {
         let boards: Vec<Platform> =
             serde_json::from_reader(boards).context("cannot read the boards on stdin")?;
         let shown = self.file.display().to_string();
@@ -70,7 +79,12 @@ impl Described {
         let system = systems.find(|one| one.platform == self.platform);
         let system =
             system.with_context(|| format!("{shown} describes no system for {}", self.platform))?;
-        Ok((system, figures(&self.overheads)?))
+        let board = boards.iter().find(|one| one.name == self.platform);
+        Ok(Input {
+            system,
+            figures: figures(&self.overheads)?,
+            cores: board.map_or(1, |board| board.cores),
+        })
     }
 }
 
@@ -83,7 +97,9 @@ pub(crate) fn figures(file: &Path) -> Result<Figures> {
 
 /// The report about a system, beside what a trace shows.
 pub(crate) fn report(
-    (system, figures): &(System, Figures),
+    Input {
+        system, figures, ..
+    }: &Input,
     jobs: Option<&Path>,
     outputs: &Outputs,
 ) -> Result {
@@ -123,7 +139,12 @@ fn observed(jobs: &Path) -> Result<Vec<Observed>> {
 }
 
 /// Partitions for the guests of a system.
-pub(crate) fn guests((system, figures): &(System, Figures), outputs: &Outputs) -> Result {
+pub(crate) fn guests(
+    Input {
+        system, figures, ..
+    }: &Input,
+    outputs: &Outputs,
+) -> Result {
     let found = partitions(system, figures)
         .map_err(|problem| anyhow!("there are no partitions to find: {problem}"))?;
     outputs.write(&found.text(), || found.html(), || found.json())?;
@@ -131,12 +152,13 @@ pub(crate) fn guests((system, figures): &(System, Figures), outputs: &Outputs) -
 }
 
 /// Cores, priorities and budgets for a system, on at most so many cores.
-pub(crate) fn assign(
-    (system, figures): &(System, Figures),
-    cores: Option<u32>,
-    outputs: &Outputs,
-) -> Result {
-    let found = assignment::assign(system, figures, cores).map_err(all)?;
+pub(crate) fn assign(input: &Input, cores: Option<u32>, outputs: &Outputs) -> Result {
+    if let Some(most) = cores.filter(|most| *most > input.cores) {
+        let (board, has) = (&input.system.platform, input.cores);
+        let cores = if has == 1 { "core" } else { "cores" };
+        bail!("{board} has {has} {cores}, not {most}; use `--cores {has}` or less");
+    }
+    let found = assignment::assign(&input.system, &input.figures, cores).map_err(all)?;
     outputs.write(&found.text(), || found.html(), || found.json())?;
     Ok(Outcome::of(found.holds()))
 }
@@ -201,6 +223,8 @@ mod tests {
         let json = fs::read_to_string(path("new/assignment.json")).unwrap();
         assert!(json.contains("\"holds\": true"), "{json}");
         assert!(path("new/assignment.html").exists());
+        let error = assign(&read, Some(2), &outputs).unwrap_err().to_string();
+        assert!(error.starts_with("pc99 has 1 core, not 2;"), "{error}");
         let error = guests(&read, &outputs).unwrap_err().to_string();
         assert!(
             error.ends_with("no component has a guest; add `guest`"),

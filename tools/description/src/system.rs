@@ -70,6 +70,11 @@ pub struct System {
     pub interrupts: Vec<InterruptRate>,
 }
 
+/// The kernel's smallest budget and period: what it takes to enter and leave the kernel once.
+pub const SMALLEST: Duration = Duration::from_micros(20);
+/// The extra refills of a component that does not say anything else: enough for a job that waits for others.
+pub const REFILLS: u32 = 8;
+
 /// The parameters of a scheduling context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Context {

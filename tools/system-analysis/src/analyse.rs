@@ -422,8 +422,9 @@ fn assumptions(system: &System, figures: &Figures) -> Vec<String> {
             "costs are the longest execution times, {}; the kernel enforces budgets, thresholds and limits, not costs",
             match figures.cache_refill {
                 Duration::ZERO => "with caches as they are after a preemption".into(),
-                refill =>
-                    format!("with warm caches; each switch adds {refill} until they are warm again"),
+                refill => format!(
+                    "with warm caches; each thread that begins or continues loses {refill} until they are warm again"
+                ),
             }
         ),
     ];

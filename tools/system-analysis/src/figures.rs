@@ -132,17 +132,19 @@ impl Figures {
             Time::ZERO
         };
         let entries = if has_interrupt { 3 } else { 2 };
-        time(self.release) + self.switch() + interrupt + self.waiting(entries, cores)
+        // The thread begins with cold caches, and so does the one that continues afterwards.
+        let refills = time(self.cache_refill) * 2;
+        time(self.release) + time(self.switch) + refills + interrupt + self.waiting(entries, cores)
     }
 
-    /// What it costs that another thread runs.
+    /// What it costs that another thread runs until it has what it needs in the caches.
     pub(crate) fn switch(&self) -> Time {
         time(self.switch) + time(self.cache_refill)
     }
 
     /// What a call costs.
     pub(crate) fn call(&self, cores: usize) -> Time {
-        time(self.call) + self.waiting(2, cores)
+        time(self.call) + time(self.cache_refill) * 2 + self.waiting(2, cores)
     }
 
     /// What an interrupt costs.
@@ -152,12 +154,17 @@ impl Figures {
 
     /// What the end of a budget costs.
     pub(crate) fn end_of_budget(&self, cores: usize) -> Time {
-        time(self.timeout) + self.waiting(1, cores)
+        time(self.timeout) + time(self.cache_refill) + self.waiting(1, cores)
     }
 
     /// The longest section of the kernel.
     pub(crate) fn section(&self, cores: usize) -> Time {
         time(self.section) + self.waiting(1, cores)
+    }
+
+    /// What waiting for a server costs the thread that waits: two kernel entries, and cold caches afterwards.
+    pub(crate) fn wait(&self, cores: usize) -> Time {
+        time(self.cache_refill) + self.waiting(2, cores)
     }
 
     /// Waiting for other cores in as many kernel entries.
@@ -226,6 +233,11 @@ mod tests {
         assert_eq!(figures.section(2), Time::from_micros(20));
         let with_caches = text.replace("cache-refill = \"0 us\"", "cache-refill = \"50 us\"");
         let with_caches = Figures::read(&with_caches).unwrap();
-        assert_eq!(with_caches.job(false, 1), Time::from_micros(62));
+        assert_eq!(with_caches.job(false, 1), Time::from_micros(112));
+        assert_eq!(with_caches.switch(), Time::from_micros(52));
+        assert_eq!(with_caches.wait(1), Time::from_micros(50));
+        let more = |of: fn(&Figures, usize) -> Time| of(&with_caches, 1) - of(&figures, 1);
+        assert_eq!(more(Figures::call), Time::from_micros(100));
+        assert_eq!(more(Figures::end_of_budget), Time::from_micros(50));
     }
 }

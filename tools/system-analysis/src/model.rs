@@ -227,7 +227,7 @@ impl Draft<'_> {
             }
         }
         let kernel = figures.job(!one.interrupts.is_empty(), self.cores);
-        let kernel = kernel + figures.waiting(i128::from(count) * 2, self.cores);
+        let kernel = kernel + figures.wait(self.cores) * i128::from(count);
         let parameters = match (job, own) {
             (Some(job), _) => {
                 let period = time(job.period.unwrap_or_default());

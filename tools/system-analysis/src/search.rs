@@ -1,11 +1,8 @@
 //! The smallest context that suffices.
 
 use system_description::file::Replenishment;
-use system_description::system::{ComponentId, Context, Time};
+use system_description::system::{ComponentId, Context, REFILLS, SMALLEST, Time};
 use system_description::{Duration, System};
-
-/// The smallest budget of the kernel's contexts, in microseconds.
-const SMALLEST: u64 = 20;
 
 /// Parts of the shortest period that are tried.
 const PARTS: u64 = 4;
@@ -27,11 +24,11 @@ pub(crate) fn smallest(shortest: u64, fits: impl Fn(Context) -> bool) -> Option<
             budget: Duration::from_micros(budget),
             period: Duration::from_micros(period),
             replenishment: Replenishment::Sporadic,
-            extra_refills: 8,
+            extra_refills: REFILLS,
             idling: false,
         };
         let fits = |budget: u64| fits(with(budget));
-        let (mut low, mut high) = (SMALLEST, period.saturating_sub(1));
+        let (mut low, mut high) = (SMALLEST.as_micros(), period.saturating_sub(1));
         if low > high || !fits(high) {
             // A large budget may be used up too late; a half may not.
             high /= 2;

@@ -19,18 +19,25 @@ pub struct Jobs {
     pub missed: u64,
     /// The longest time from release to completion, in ticks.
     ///
-    /// Without a mark of its release, a job counts from the time at which its thread could run again after the job
-    /// before: it was woken, or its replenishment was due. The first job of a task counts from its begin.
+    /// Without a mark of its release, or of how long ago that was, a job counts from the time at which its thread could
+    /// run again after the job before: it was woken, or its last replenishment was due. So a job that was released while
+    /// the one before was late, or whose budget ended before its begin, seems shorter than it was. The first job of a task
+    /// counts from its begin.
     pub longest: u64,
     /// The release of each job that is not done, by its number.
     since: BTreeMap<u64, u64>,
     /// The completion of the last job.
     last_done: Option<u64>,
+    /// How long ago the job that begins next was released, as its thread has said.
+    late: Option<u64>,
 }
 
 impl Jobs {
     /// The release of a job that begins at `begun`, while its thread can run since `ready`.
-    fn release(&self, begun: u64, ready: Option<u64>) -> u64 {
+    fn release(&mut self, begun: u64, ready: Option<u64>) -> u64 {
+        if let Some(late) = self.late.take() {
+            return begun.saturating_sub(late);
+        }
         let release = self
             .last_done
             .zip(ready)
@@ -86,6 +93,7 @@ pub fn jobs(trace: &Trace) -> Vec<Jobs> {
                 jobs.longest = jobs.longest.max(taken);
             }
             Mark::Missed => jobs.missed += 1,
+            Mark::Late => jobs.late = Some(trace.ticks(event.b)),
             Mark::Number | Mark::Text => {}
         }
     }

@@ -118,6 +118,12 @@ impl Trace {
         ticks as f64 * 1e6 / self.frequency as f64
     }
 
+    /// The ticks of so many microseconds, rounded down.
+    pub fn ticks(&self, microseconds: u64) -> u64 {
+        let ticks = u128::from(microseconds) * u128::from(self.frequency) / 1_000_000;
+        ticks.try_into().unwrap_or(u64::MAX)
+    }
+
     /// A time or a duration in nanoseconds, rounded down.
     pub fn nanoseconds(&self, ticks: u64) -> u64 {
         let nanoseconds = u128::from(ticks) * 1_000_000_000 / u128::from(self.frequency);

@@ -7,6 +7,7 @@ use simulator::scenarios::{ALL, find};
 use simulator::{History, Microseconds, Options, Setup, Simulation, Status as Seen, work};
 use trace::{Status, ThreadKey, Timeline, Trace, check, export, inversions, jobs, summary};
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
+use userlib::time::Periodic;
 use userlib::{Message, server, syscall, trace as marks};
 
 /// The trace of a scenario, and the record that the simulator makes without it.
@@ -237,6 +238,29 @@ fn a_job_is_released_when_its_thread_can_run_again() {
     // The last one: two milliseconds before it begins, and a few kernel entries of a microsecond.
     let response = trace.microseconds(found[0].longest);
     assert!((2_890.0..2_950.0).contains(&response), "{response}");
+}
+
+/// Jobs of a periodic thread with 2 ms in each 10: the second one is released at 10 ms and ends at 20.1, the third one is
+/// released at 20 ms, begins late, and ends at 30.6.
+fn late(setup: &mut Setup) {
+    let ms = Microseconds::from_millis;
+    let time = SchedParameters::new(ms(2), ms(10)).sporadic();
+    setup.thread("worker", 10).time(time).run(move || {
+        let mut periodic = Periodic::new(ms(10), Microseconds(0));
+        for job in [900, 2_100, 2_500] {
+            work(Microseconds(job));
+            periodic.wait(simulator::now);
+        }
+    });
+}
+
+#[test]
+fn a_late_job_counts_from_its_release() {
+    let trace = read(&simulated(late, 200_000, 100_000));
+    let found = jobs(&trace);
+    assert_eq!((found[0].done, found[0].missed), (3, 2));
+    let response = trace.microseconds(found[0].longest);
+    assert!((10_590.0..10_650.0).contains(&response), "{response}");
 }
 
 #[test]

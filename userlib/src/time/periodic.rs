@@ -59,6 +59,7 @@ impl Periodic {
         let late = time - self.next;
         self.next = self.next + self.period;
         self.job += 1;
+        trace::late(0, late.0);
         trace::begun(0, self.job);
         late
     }

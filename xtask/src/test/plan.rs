@@ -49,6 +49,8 @@ const TRACE: &str = "trace";
 /// The example that also runs in host time, and whose trace is checked on several platforms; in a short run on a platform
 /// without options. A full run checks traces of all examples there.
 const DEMO: &str = "demo";
+/// The example whose jobs, in the trace of a full run, are compared with their bounds.
+pub(super) const COMPARED: &str = "rates";
 /// The files of the suite that depend on a board.
 const BOARD: &str =
     "arm_irq,arm_signals,boot_info,budget,call_reply,fpu,hidden_registers,irq,long_time,untyped";
@@ -293,13 +295,19 @@ pub(super) fn runs<'a>(
             others.filter(|name| name != DEMO && scope == Scope::All && platform.is_sample());
         for name in others {
             let system = System::load(workspace, &name)?;
-            let fits = system.cores <= arguments.cores.count;
-            if fits && system.runs_on(&platform.name) {
-                runs.push(Run {
-                    is_example: true,
-                    is_traced: true,
-                    ..run(system)
-                });
+            if !system.runs_on(&platform.name) {
+                continue;
+            }
+            let needs_several = system.cores > arguments.cores.count;
+            let traced = Run {
+                is_example: true,
+                is_traced: true,
+                ..run(system)
+            };
+            match needs_several {
+                true if two_cores => runs.push(on_two_cores(traced)),
+                true => {}
+                false => runs.push(traced),
             }
         }
     }

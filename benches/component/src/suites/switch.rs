@@ -22,8 +22,9 @@ benchmarks![progress: KIB.len() * STATES.len()];
 const KIB: [usize; 5] = [2, 16, 32, 64, 128];
 /// States of the caches before the switch: full of other memory that was written, or read; or empty.
 const STATES: [&str; 3] = ["dirty", "read", "invalid"];
-/// The pages of the other memory: as large as the largest cache of the boards, 1 MiB.
-const OTHER_PAGES: usize = (1 << 20) / PAGE;
+/// The pages of the other memory: four times the largest cache of the boards, the 2 MiB of a Tegra X1, as caches do not
+/// replace what was used first.
+const OTHER_PAGES: usize = (8 << 20) / PAGE;
 /// Bytes between two accesses: the shortest cache line of the boards.
 const LINE: usize = 32;
 /// Words between two accesses.

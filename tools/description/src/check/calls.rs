@@ -1,10 +1,10 @@
 //! The graph of calls: priorities, cycles, passive components, thresholds and limits.
 
+use super::Draft;
 use super::links::{place_of, target};
-use super::{Draft, time};
 use crate::file::{self, At};
 use crate::report::{Diagnostic, Kind, Report, Span};
-use crate::system::{ComponentId, EndpointId, TimeoutAction};
+use crate::system::{ComponentId, EndpointId, SMALLEST, TimeoutAction};
 
 /// Checks the graph of calls.
 pub(super) fn all(draft: &Draft, report: &mut Report) {
@@ -218,14 +218,12 @@ fn threshold(draft: &Draft, id: EndpointId, report: &mut Report) {
     }
     // The guarantee of a threshold: docs/src/concepts/thresholds.md.
     if let Some(cost) = &file.cost
-        && cost.saturating_add(time::SMALLEST) > **threshold
+        && cost.saturating_add(SMALLEST) > **threshold
     {
-        let needs = cost.saturating_add(time::SMALLEST);
+        let needs = cost.saturating_add(SMALLEST);
         let message = format!(
             "the threshold {} does not cover the request: {} and {} for the kernel",
-            **threshold,
-            **cost,
-            time::SMALLEST
+            **threshold, **cost, SMALLEST
         );
         bad(
             &threshold.span,
@@ -233,7 +231,7 @@ fn threshold(draft: &Draft, id: EndpointId, report: &mut Report) {
             format!("write at least `threshold = \"{needs}\"`"),
         );
     }
-    let needs = threshold.saturating_add(time::SMALLEST);
+    let needs = threshold.saturating_add(SMALLEST);
     for caller in draft.system.ids() {
         for (_, span) in calls(draft, caller)
             .filter(|(to, _)| *to == id)

@@ -4,7 +4,9 @@ use super::components::number;
 use super::{Draft, links, time};
 use crate::file::{self, At};
 use crate::report::{Diagnostic, Kind, Report, Span};
-use crate::system::{Component, ComponentId, Context, FaultAction, Handler, Time, TimeoutAction};
+use crate::system::{
+    Component, ComponentId, Context, FaultAction, Handler, REFILLS, Time, TimeoutAction,
+};
 use crate::units::Duration;
 
 /// The handlers of a component that are other components.
@@ -179,7 +181,7 @@ fn emergency(
         return never_used_up(&one.name, &written.budget.span, report);
     }
     TimeoutAction::Emergency(Context {
-        extra_refills: time::REFILLS,
+        extra_refills: REFILLS,
         ..time::small(written, report)
     })
 }

@@ -4,17 +4,13 @@ use super::Draft;
 use super::components::{name, number};
 use crate::file::{self, At, Replenishment, Startup};
 use crate::report::{Diagnostic, Kind, Report, Span};
-use crate::system::{Context, DomainId, Job, Supervisor, Time, Turn};
+use crate::system::{Context, DomainId, Job, REFILLS, SMALLEST, Supervisor, Time, Turn};
 use crate::units::Duration;
 
-/// The kernel's smallest budget and period: what it takes to enter and leave the kernel once.
-pub(super) const SMALLEST: Duration = Duration::from_micros(20);
 /// The longest budget and period: the kernel of every platform takes that much.
 const LONGEST: Duration = Duration::from_millis(365 * 86_400 * 1_000);
 /// The most extra refills that the kernel takes on 32-bit platforms, so that a description fits all.
 const MOST_REFILLS: i64 = 32_765;
-/// The extra refills of a component that does not say anything else: enough for a job that waits for others.
-pub(super) const REFILLS: u32 = 8;
 /// Turns of a schedule; the kernel has 100 entries, of which the last is an end marker.
 const MOST_TURNS: usize = 99;
 /// Domains of a kernel.

@@ -1,5 +1,7 @@
 //! Which component runs on which core.
 
+use std::cell::Cell;
+
 use schedulability::model::{Parameters, Task};
 use schedulability::partition::{MOST_EXACT, exact, pack};
 use schedulability::{Error, Time};
@@ -9,42 +11,58 @@ use system_description::system::{self, ComponentId};
 use super::Packing;
 use crate::time;
 
-/// A way in which cores were assigned.
-#[derive(Clone, Copy, Debug)]
-pub struct Tried {
-    /// The way.
-    pub packing: Packing,
-    /// Whether all deadlines hold with its result.
-    pub is_found: bool,
-}
-
 /// Where components are that have no core yet.
 const NOWHERE: u32 = u32::MAX;
 
-/// The system with cores, and with priorities of what runs there, if each core holds what it gets.
+/// Trials of a core after which a search is given up.
+const MOST_TRIALS: u32 = 5_000;
+
+/// The result of a packing.
+pub(super) enum Packed {
+    /// The system with cores, and with priorities of what runs there.
+    Found(Box<System>),
+    /// A component found no core.
+    Nothing,
+    /// The search was given up.
+    GivenUp,
+}
+
+/// Refuses a number of cores on which what stays where it is has no place.
+pub(super) fn require(system: &System, most: usize) -> Result<(), String> {
+    let stays = |id: &ComponentId| {
+        let one = &system[*id];
+        !one.devices.is_empty() || !one.interrupts.is_empty()
+    };
+    let beyond = |id: &ComponentId| system[*id].core as usize >= most;
+    match system.ids().find(|id| stays(id) && beyond(id)) {
+        Some(id) => Err(format!(
+            "`{}` has devices or interrupts and stays on core {}, which is not among {most} cores; use `--cores {}`",
+            system[id].name,
+            system[id].core,
+            system[id].core + 1
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Packs components onto `count` cores.
 ///
-/// `choose` has a system, a core, and the number of cores that will be used; it returns the system with priorities for
-/// that core, if what runs there is in time.
+/// `choose` has a system and a core; it returns the system with priorities for that core, if what runs there is in time.
 ///
 /// # Errors
 /// If utilisations cannot be compared: a sentence.
 pub(super) fn of(
     system: &System,
     packing: Packing,
-    most: u32,
-    choose: &impl Fn(&System, u32, usize) -> Option<System>,
-) -> Result<Option<System>, String> {
+    count: usize,
+    choose: &impl Fn(&System, u32) -> Option<System>,
+) -> Result<Packed, String> {
     if packing == Packing::Described {
-        let count = system.cores().len();
-        let cores = system.cores().into_iter();
-        return Ok(cores
-            .into_iter()
-            .try_fold(system.clone(), |system, core| choose(&system, core, count)));
+        return Ok(chosen(system.clone(), choose));
     }
     let groups = groups(system);
     let tasks: Result<Vec<_>, _> = groups.iter().map(|group| task(system, group)).collect();
     let tasks = tasks.map_err(|error| error.to_string())?;
-    let count = most as usize;
     let with = |placed: &[usize], core: u32| {
         let mut trial = system.clone();
         for (place, group) in groups.iter().enumerate() {
@@ -59,23 +77,38 @@ pub(super) fn of(
         }
         trial
     };
-    // A core is asked for with its number, because what does not move is on some of them.
+    let trials = Cell::new(0);
     let accepts = |core: usize, placed: &[usize]| {
+        trials.set(trials.get() + 1);
+        if trials.get() > MOST_TRIALS {
+            let what = "an assignment to cores".into();
+            return Err(Error::NotFound {
+                what,
+                reached: Time::ZERO,
+            });
+        }
         let core = u32::try_from(core).unwrap_or(NOWHERE);
-        Ok::<_, Error>(choose(&with(placed, core), core, count).is_some())
+        Ok(choose(&with(placed, core), core).is_some())
     };
     let found = match packing {
         Packing::Fit(fit) => pack(&tasks, count, fit, accepts),
-        _ if tasks.len() > MOST_EXACT => return Ok(None),
+        _ if tasks.len() > MOST_EXACT => return Ok(Packed::GivenUp),
         _ => {
             // What stays makes a core different from others.
             let rest = with(&[], NOWHERE);
-            let has_more = |core: usize| rest.cores().iter().any(|used| *used as usize == core);
-            exact(&tasks, count, |core| !has_more(core), accepts)
+            let interrupts = system.interrupts.iter().map(|rate| rate.core);
+            let different: Vec<_> = rest.cores().into_iter().chain(interrupts).collect();
+            let is_plain = |core: usize| !different.iter().any(|other| *other as usize == core);
+            exact(&tasks, count, is_plain, accepts)
         }
     };
-    let Some(found) = found.map_err(|error| error.to_string())?.value else {
-        return Ok(None);
+    let found = match found {
+        Ok(found) => found.value,
+        Err(Error::NotFound { .. }) => return Ok(Packed::GivenUp),
+        Err(error) => return Err(error.to_string()),
+    };
+    let Some(found) = found else {
+        return Ok(Packed::Nothing);
     };
     let mut assigned = system.clone();
     for (group, core) in groups.iter().zip(found) {
@@ -84,10 +117,16 @@ pub(super) fn of(
             .iter()
             .for_each(|id| assigned.components[id.0].core = core);
     }
-    let cores = assigned.cores();
-    Ok(cores
+    Ok(chosen(assigned, choose))
+}
+
+/// The system with priorities for all of its cores.
+fn chosen(system: System, choose: &impl Fn(&System, u32) -> Option<System>) -> Packed {
+    let cores = system.cores();
+    let found = cores
         .into_iter()
-        .try_fold(assigned, |system, core| choose(&system, core, count)))
+        .try_fold(system, |system, core| choose(&system, core));
+    found.map_or(Packed::Nothing, |system| Packed::Found(Box::new(system)))
 }
 
 /// The components that can move, in groups that stay together: with the passive servers that they call.
@@ -99,10 +138,8 @@ fn groups(system: &System) -> Vec<Vec<ComponentId>> {
             let server = system[call.to].server;
             if system[server].time.is_passive() {
                 let (one, other) = (group[id.0], group[server.0]);
-                group
-                    .iter_mut()
-                    .filter(|of| **of == other)
-                    .for_each(|of| *of = one);
+                let members = group.iter_mut().filter(|of| **of == other);
+                members.for_each(|of| *of = one);
             }
         }
     }
@@ -116,35 +153,36 @@ fn groups(system: &System) -> Vec<Vec<ComponentId>> {
             !one.devices.is_empty() || !one.interrupts.is_empty()
         };
         let has_time = |id: &ComponentId| !system[*id].time.is_passive();
-        !members.is_empty() && members.iter().any(has_time) && !members.iter().any(stays)
+        members.iter().any(has_time) && !members.iter().any(stays)
     });
     groups
 }
 
 /// A group as one task, of which only the utilisation counts.
 fn task(system: &System, group: &[ComponentId]) -> Result<Task, Error> {
-    const WHOLE: i128 = 1_000_000;
+    const PARTS: u64 = 1_000_000;
     let share = |id: &ComponentId| {
         let one = &system[*id];
         let cost = one
             .job
             .as_ref()
             .and_then(|job| job.costs.iter().max().copied());
-        match (cost, one.job.as_ref().and_then(|job| job.period), one.time) {
-            (Some(cost), Some(period), _) => (time(cost) * WHOLE).covered_by(time(period)),
-            (_, _, system::Time::Context(context)) => {
-                (time(context.budget) * WHOLE).covered_by(time(context.period))
-            }
-            _ => 0,
+        let period = one.job.as_ref().and_then(|job| job.period);
+        let (used, period) = match (cost, period, one.time) {
+            (_, _, system::Time::Passive(_)) => return 0,
+            (Some(cost), Some(period), _) => (time(cost), time(period)),
+            (_, _, system::Time::Context(context)) => (time(context.budget), time(context.period)),
+            (_, _, system::Time::Slice(_)) => return 0,
+        };
+        if period == Time::ZERO {
+            return 0;
         }
+        (used * i128::from(PARTS)).covered_by(period)
     };
     let share: i128 = group.iter().map(share).sum();
     let name = group.first().map_or("", |id| &*system[*id].name);
-    // More than a whole core is refused later, with the reason.
-    let cost = u64::try_from(share.clamp(1, WHOLE)).unwrap_or(1);
-    Task::new(Parameters::new(
-        name,
-        Time::from_nanos(cost),
-        Time::from_nanos(WHOLE as u64),
-    ))
+    // What is more than a whole core is refused later, with the reason.
+    let cost = u64::try_from(share).unwrap_or(PARTS).clamp(1, PARTS);
+    let [cost, period] = [cost, PARTS].map(Time::from_nanos);
+    Task::new(Parameters::new(name, cost, period))
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use system_description::System;
 use system_description::system::Time;
 
-use super::{Assignment, Packing};
+use super::{Assignment, Outcome, Packing, Tried};
 use crate::page::{self, escaped, sentence};
 use crate::report::html;
 
@@ -36,33 +36,47 @@ impl Assignment {
             if let Time::Context(context) = after.time
                 && before.time != after.time
             {
-                lines.push(format!("component.{name}.budget = \"{}\"", context.budget));
+                // A component has one or the other.
+                let instead = match before.time {
+                    Time::Slice(_) => " # instead of its slice",
+                    _ => "",
+                };
+                let budget = context.budget;
+                lines.push(format!("component.{name}.budget = \"{budget}\"{instead}"));
                 lines.push(format!("component.{name}.period = \"{}\"", context.period));
             }
         }
         lines
     }
 
-    /// The ways to assign cores in a sentence, if there was a choice.
-    fn ways(&self) -> Option<String> {
-        let named = |is_found: bool| {
-            let ways = self.tried.iter().filter(|one| one.is_found == is_found);
+    /// What became of the packings with the last number of cores, in a sentence, if there were several.
+    fn packings(&self) -> Option<String> {
+        let last = self.tried.last()?;
+        let of_last = |one: &&Tried| one.cores == last.cores && one.packing != Packing::Described;
+        let tried: Vec<_> = self.tried.iter().filter(of_last).collect();
+        if tried.len() < 2 {
+            return None;
+        }
+        let named = |outcome: Outcome| {
+            let ways = tried.iter().filter(|one| one.outcome == outcome);
             let names: Vec<_> = ways.map(|one| one.packing.name()).collect();
             names.join(", ")
         };
-        if self
-            .tried
-            .iter()
-            .all(|one| one.packing == Packing::Described)
-        {
-            return None;
-        }
-        let (good, bad) = (named(true), named(false));
-        Some(match (good.is_empty(), bad.is_empty()) {
-            (false, false) => format!("In time: {good}. Not in time: {bad}."),
-            (false, true) => format!("In time: {good}."),
-            _ => format!("Not in time: {bad}."),
-        })
+        let sentences = [
+            ("in time", Outcome::InTime),
+            ("not in time", Outcome::NotInTime),
+            ("given up", Outcome::GivenUp),
+        ];
+        let sentences = sentences.into_iter().filter_map(|(words, outcome)| {
+            let names = named(outcome);
+            (!names.is_empty()).then(|| format!("{words}: {names}"))
+        });
+        let sentences: Vec<_> = sentences.collect();
+        Some(format!(
+            "On {} cores: {}.",
+            last.cores,
+            sentences.join("; ")
+        ))
     }
 
     /// The first sentence.
@@ -87,8 +101,8 @@ impl Assignment {
             report.platform,
             self.verdict()
         );
-        if let Some(ways) = self.ways() {
-            let _ = writeln!(text, "{ways}");
+        if let Some(packings) = self.packings() {
+            let _ = writeln!(text, "{packings}");
         }
         let lines = self.lines();
         if !lines.is_empty() {
@@ -121,8 +135,8 @@ impl Assignment {
             word,
             &verdict,
         );
-        if let Some(ways) = self.ways() {
-            let _ = write!(page, "<p>{}</p>", sentence(&ways));
+        if let Some(packings) = self.packings() {
+            let _ = write!(page, "<p>{}</p>", sentence(&packings));
         }
         let lines = self.lines();
         if !lines.is_empty() {
@@ -137,7 +151,17 @@ impl Assignment {
     pub fn json(&self) -> String {
         let report: Value = serde_json::from_str(&self.report.json()).expect("a report is JSON");
         let tried = self.tried.iter();
-        let tried = tried.map(|one| json!({ "way": one.packing.name(), "holds": one.is_found }));
+        let tried = tried.map(|one| {
+            json!({
+                "packing": one.packing.name(),
+                "cores": one.cores,
+                "outcome": match one.outcome {
+                    Outcome::InTime => "in-time",
+                    Outcome::NotInTime => "not-in-time",
+                    Outcome::GivenUp => "given-up",
+                },
+            })
+        });
         let whole = json!({
             "holds": self.holds(),
             "tried": tried.collect::<Vec<_>>(),

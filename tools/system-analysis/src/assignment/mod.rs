@@ -1,7 +1,7 @@
 //! Cores, priorities and budgets with which a system is in time, as lines for its description.
 //!
-//! Components that share a passive server stay together, and a driver stays where its interrupts are. Whether a core
-//! holds what it gets is decided by the whole analysis.
+//! Components that share a passive server stay together, and those with devices or interrupts stay on their core. Whether
+//! a core holds what it gets is decided by the whole analysis.
 
 mod budgets;
 mod cores;
@@ -10,12 +10,12 @@ mod priorities;
 
 use schedulability::partition::Fit;
 use system_description::System;
-
-pub use cores::Tried;
+use system_description::system::{FaultAction, Time, TimeoutAction, WHOLE};
 
 use crate::analyse::analyse;
 use crate::model::prioritised;
 use crate::{Figures, Report};
+use cores::Packed;
 
 /// How components are assigned to cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,13 +41,35 @@ impl Packing {
     }
 }
 
+/// What became of a packing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All deadlines hold.
+    InTime,
+    /// Some do not, or a component found no core.
+    NotInTime,
+    /// The search was given up.
+    GivenUp,
+}
+
+/// A packing that was tried, and what became of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Tried {
+    /// The packing.
+    pub packing: Packing,
+    /// The number of cores.
+    pub cores: usize,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
 /// What was found.
 pub struct Assignment {
     /// The system as described.
     before: System,
     /// The system with the assignment, if there is one.
     pub system: Option<System>,
-    /// The ways in which cores were assigned, with their results.
+    /// The packings that were tried, for ever more cores, until one was in time.
     pub tried: Vec<Tried>,
     /// The analysis of the system with the assignment; without one, of the system as described.
     pub report: Report,
@@ -62,61 +84,124 @@ pub fn assign(
     figures: &Figures,
     most: Option<u32>,
 ) -> Result<Assignment, Vec<String>> {
-    let one = |problem: String| vec![problem];
-    if !system.schedulers.is_empty() {
-        let why = "components under a user-level scheduler have no priorities of their own to assign; \
-                   `cargo xtask analyse` decides about its clusters";
-        return Err(one(why.into()));
-    }
-    if system.domains.len() > 1 {
-        let why =
-            "turns of domains are the same on all cores; `cargo xtask analyse guests` finds them";
-        return Err(one(why.into()));
-    }
-    let has_own_priorities = system.components.iter().all(|one| one.priority.is_some());
-    let known = prioritised(system).map_err(one)?;
-    let report = analyse(&known, figures)?;
-    let most = most.unwrap_or_else(|| u32::try_from(known.cores().len()).unwrap_or(u32::MAX));
-    let choose = |trial: &System, core: u32, cores: usize| {
-        let figures = figures.as_if(cores, trial.cores().len());
-        priorities::of(trial, &figures, core, !has_own_priorities)
-    };
+    let may_choose = system.components.iter().all(|one| one.priority.is_none());
+    require(system, may_choose).map_err(|problem| vec![problem])?;
+    let known = prioritised(system).map_err(|problem| vec![problem])?;
+    let used = known.cores().len();
+    let most = most.map_or(used, |most| most as usize);
+    cores::require(&known, most).map_err(|problem| vec![problem])?;
     let mut found = Assignment {
         before: system.clone(),
         system: None,
         tried: Vec::new(),
-        report,
+        report: analyse(&known, figures)?,
     };
-    for packing in [
-        Packing::Described,
-        Packing::Fit(Fit::Worst),
-        Packing::Fit(Fit::First),
-        Packing::Fit(Fit::Best),
-        Packing::Exact,
-    ] {
-        if packing != Packing::Described && most <= 1 {
-            break;
+    if used <= most {
+        found.attempt(&known, figures, Packing::Described, used, may_choose)?;
+        if found.system.is_some() {
+            return Ok(found);
         }
-        let assigned = cores::of(&known, packing, most, &choose).map_err(one)?;
-        // The budgets come last, as they depend on all of the core; the whole analysis decides.
-        let complete = assigned.and_then(|assigned| {
-            let system = budgets::of(&assigned, figures);
-            let report = analyse(&system, figures).ok()?;
-            report.holds.then_some((system, report))
-        });
-        found.tried.push(Tried {
-            packing,
-            is_found: complete.is_some(),
-        });
-        if let Some((system, report)) = complete
-            && found.system.is_none()
-        {
-            found.system = Some(system);
-            found.report = report;
+    }
+    for cores in 1..=most {
+        for packing in [
+            Packing::Fit(Fit::Worst),
+            Packing::Fit(Fit::First),
+            Packing::Fit(Fit::Best),
+            Packing::Exact,
+        ] {
+            if found.system.is_some() && packing == Packing::Exact {
+                break;
+            }
+            found.attempt(&known, figures, packing, cores, may_choose)?;
+            // On one core, all packings are the same.
+            if cores == 1 {
+                break;
+            }
         }
-        if packing == Packing::Described && found.system.is_some() {
+        if found.system.is_some() {
             break;
         }
     }
     Ok(found)
+}
+
+impl Assignment {
+    /// Tries a packing.
+    fn attempt(
+        &mut self,
+        known: &System,
+        figures: &Figures,
+        packing: Packing,
+        cores: usize,
+        may_choose: bool,
+    ) -> Result<(), Vec<String>> {
+        let choose = |trial: &System, core: u32| {
+            let figures = figures.as_if(cores, trial.cores().len());
+            priorities::of(trial, &figures, core, may_choose)
+        };
+        let packed = cores::of(known, packing, cores, &choose).map_err(|problem| vec![problem])?;
+        let outcome = match packed {
+            Packed::GivenUp => Outcome::GivenUp,
+            Packed::Nothing => Outcome::NotInTime,
+            // The budgets come last, as they depend on all of the core; the whole analysis decides.
+            Packed::Found(assigned) => {
+                let system = budgets::of(&assigned, figures);
+                let report = analyse(&system, figures);
+                match report {
+                    Ok(report) if report.holds && is_admitted(&system) => {
+                        if self.system.is_none() {
+                            (self.system, self.report) = (Some(system), report);
+                        }
+                        Outcome::InTime
+                    }
+                    _ => Outcome::NotInTime,
+                }
+            }
+        };
+        self.tried.push(Tried {
+            packing,
+            cores,
+            outcome,
+        });
+        Ok(())
+    }
+}
+
+/// Refuses systems for which lines cannot be proposed.
+fn require(system: &System, may_choose: bool) -> Result<(), String> {
+    let handles = |one: &system_description::system::Component| {
+        matches!(one.on_fault, FaultAction::Handler(_))
+            || matches!(one.on_timeout, TimeoutAction::Handler(_))
+    };
+    let refused = if !system.schedulers.is_empty() {
+        "components under a user-level scheduler have no priorities of their own to assign; `cargo xtask analyse` \
+         decides about its clusters"
+    } else if system.domains.len() > 1 {
+        "turns of domains are the same on all cores; `cargo xtask analyse guests` finds them"
+    } else if system.components.iter().any(|one| one.instance.is_some()) {
+        "instances of a component have one budget and one priority; write them as components of their own"
+    } else if may_choose && system.components.iter().any(handles) {
+        "handlers need priorities above what they handle, which this command does not choose; give all components \
+         priorities"
+    } else {
+        return Ok(());
+    };
+    Err(refused.into())
+}
+
+/// Whether the check of descriptions takes the system: no core promises more than itself, and no slice is above the
+/// supervisor.
+fn is_admitted(system: &System) -> bool {
+    let fits = |core: u32| {
+        let contexts = system.contexts(core);
+        let own = contexts.iter().map(|(_, _, context)| context.share());
+        own.fold(0, u64::saturating_add) <= WHOLE
+    };
+    let leaves_time = |one: &system_description::system::Component| {
+        let Some(supervisor) = system.supervisor.filter(|other| other.core == one.core) else {
+            return true;
+        };
+        !matches!(one.time, Time::Slice(_)) || one.priority <= Some(supervisor.priority)
+    };
+    system.cores().into_iter().all(fits) && system.components.iter().all(leaves_time)
 }

@@ -102,7 +102,7 @@ pub(super) fn needs(needs: &Needs) -> Vec<(String, String)> {
 /// What was assumed, beside the assumptions of the methods.
 pub(super) fn assumption(all: &Partitions) -> String {
     format!(
-        "a switch to a guest takes {} from its turn: a section of the kernel, and a switch of threads",
+        "a switch to a guest takes {} from its turn: a section of the kernel, a switch of threads, and `cache-refill`",
         shown(all.switch)
     )
 }

@@ -2,7 +2,7 @@
 
 pub(crate) mod html;
 mod picture;
-pub(crate) mod text;
+mod text;
 
 use schedulability::{Method, Time};
 use serde::{Serialize, Serializer};
@@ -264,7 +264,7 @@ pub(crate) fn words(source: Source) -> &'static str {
     }
 }
 
-pub(crate) fn nanos<S: Serializer>(time: &Time, to: S) -> Result<S::Ok, S::Error> {
+fn nanos<S: Serializer>(time: &Time, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_i64(i64::try_from(time.nanos()).unwrap_or(i64::MAX))
 }
 

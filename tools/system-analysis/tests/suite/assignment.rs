@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schedulability::Time;
-use system_analysis::assignment::{Assignment, assign};
+use system_analysis::assignment::{Assignment, Outcome, assign};
 use system_analysis::{Figures, Verdict, analyse};
 use system_description::system::Time as Given;
 use system_description::{Duration, System};
@@ -39,39 +39,101 @@ fn jobs(shares: &[u32]) -> String {
     shares.iter().enumerate().map(one).collect()
 }
 
-fn ways(found: &Assignment) -> Vec<(&'static str, bool)> {
+fn packings(found: &Assignment) -> Vec<(&'static str, usize, Outcome)> {
     let tried = found.tried.iter();
     tried
-        .map(|one| (one.packing.name(), one.is_found))
+        .map(|one| (one.packing.name(), one.cores, one.outcome))
         .collect()
 }
 
 /// 0.6, 0.5, 0.3, 0.2 and 0.4 on two cores: 0.5 + 0.3 + 0.2 and 0.6 + 0.4, which worst fit does not find.
 #[test]
 fn tasks_are_assigned_to_cores() {
+    use Outcome::{InTime, NotInTime};
     let text = jobs(&[6, 5, 3, 2, 4]);
-    let found = found(&text, "0 us", 2);
+    // More cores than two are not tried.
+    let found = found(&text, "0 us", 4);
     let expected = [
-        ("as described", false),
-        ("worst fit", false),
-        ("first fit", true),
-        ("best fit", true),
-        ("exact", true),
+        ("as described", 1, NotInTime),
+        ("worst fit", 1, NotInTime),
+        ("worst fit", 2, NotInTime),
+        ("first fit", 2, InTime),
+        ("best fit", 2, InTime),
     ];
-    assert_eq!(ways(&found), expected);
+    assert_eq!(packings(&found), expected);
     let cores: Vec<_> = lines(&text, "0 us", 2)
         .into_iter()
         .filter(|line| line.contains(".core"))
         .collect();
     let expected = [1, 2, 3].map(|place| format!("component.t{place}.core = 1"));
     assert_eq!(cores, expected);
+    let text = found.text();
     assert!(
-        found
-            .text()
-            .contains("In time: first fit, best fit, exact."),
-        "{}",
-        found.text()
+        text.contains("On 2 cores: in time: first fit, best fit; not in time: worst fit."),
+        "{text}"
     );
+}
+
+/// 5 + 3 + 2 and 4 + 2 + 2 + 2 tenths, which no fit finds.
+#[test]
+fn an_exhaustive_search_comes_last() {
+    let found = found(&jobs(&[5, 4, 3, 2, 2, 2, 2]), "0 us", 2);
+    let last = packings(&found)
+        .into_iter()
+        .rfind(|one| one.1 == 2)
+        .unwrap();
+    assert_eq!(last.2, Outcome::InTime);
+    // Thirteen jobs where twelve fit.
+    let hopeless = self::found(&jobs(&[3; 13]), "0 us", 4);
+    let outcome = packings(&hopeless)
+        .into_iter()
+        .rfind(|one| one.0 == "exact")
+        .unwrap()
+        .2;
+    assert_eq!(outcome, Outcome::GivenUp);
+    assert!(hopeless.text().contains("given up: exact"));
+    // More components than an exhaustive search takes.
+    let many = self::found(&jobs(&[9; 21]), "0 us", 2);
+    assert!(!many.holds());
+}
+
+/// Three jobs just fit, and their budgets do not: each is longer by what a replenishment loses.
+#[test]
+fn a_proposal_passes_the_check_of_descriptions() {
+    let one = |name: &str| {
+        format!(
+            "[component.{name}]\nslice = \"1 s\"\njob = {{ cost = \"3.31 ms\", period = \"10 ms\" }}\n"
+        )
+    };
+    let text = one("a") + &one("b") + &one("c");
+    assert!(
+        analyse(&system(&text).unwrap(), &figures("10 us"))
+            .unwrap()
+            .holds
+    );
+    assert!(!found(&text, "10 us", 1).holds());
+    lines(&text, "10 us", 2);
+}
+
+/// A core whose interrupts take time is not like an empty one.
+#[test]
+fn interrupts_make_a_core_different() {
+    let text = "interrupt.tick.gap = \"100 us\"\n".to_string()
+        + &jobs(&[9, 5]).replacen("9 ms", "9.5 ms", 1);
+    // An interrupt takes a tenth of core 0.
+    let system = system(&text).unwrap();
+    let figures = Figures {
+        interrupt: Duration::from_micros(10),
+        ..figures("0 us")
+    };
+    let found = assign(&system, &figures, Some(2)).unwrap();
+    assert!(found.holds(), "{}", found.text());
+    let moved: Vec<_> = found
+        .lines()
+        .into_iter()
+        .filter(|line| line.contains(".core"))
+        .collect();
+    assert_eq!(moved, ["component.t0.core = 1"]);
 }
 
 #[test]
@@ -87,23 +149,30 @@ fn what_does_not_fit_is_not_assigned() {
     assert!(self::found(&jobs(&[5, 5]), "10 us", 2).holds());
 }
 
-/// Each kernel entry waits for each other core that will be used, also while a core is looked at alone.
+/// Each kernel entry waits for each other core that is used, also while a core is looked at alone; and not for more.
 #[test]
 fn other_cores_count() {
-    let text = jobs(&[9, 9, 9, 9]);
-    let with = |each: &str| {
-        let figures = figures("0 us");
+    let with = |text: &str, each: u64, cores: u32| {
         let figures = Figures {
-            other_core: Duration::from_micros(each.parse().unwrap()),
-            ..figures
+            other_core: Duration::from_micros(each),
+            ..figures("0 us")
         };
-        assign(&system(&text).unwrap(), &figures, Some(4))
-            .unwrap()
-            .holds()
+        assign(&system(text).unwrap(), &figures, Some(cores)).unwrap()
     };
     // A job has two entries, and is delayed by a section: three waits for three cores in the millisecond that is left.
-    assert!(with("100"));
-    assert!(!with("120"));
+    let text = jobs(&[9, 9, 9, 9]);
+    assert!(with(&text, 100, 4).holds());
+    assert!(!with(&text, 120, 4).holds());
+    // First fit would put 5 and 5 on a core if waits did not count there; with them, they need a core each.
+    let text = jobs(&[5, 5, 9]);
+    let found = with(&text, 50, 3);
+    let fit = found
+        .tried
+        .iter()
+        .find(|one| one.outcome == Outcome::InTime)
+        .unwrap();
+    assert_eq!(fit.cores, 3, "{}", found.text());
+    assert!(with(&jobs(&[9, 9]), 120, 4).holds());
 }
 
 /// A client and a passive server, and work that leaves no room beside the client.
@@ -134,7 +203,10 @@ job = { cost = "9 ms", period = "10 ms" }
 /// A driver stays on the core of its interrupts.
 #[test]
 fn drivers_stay() {
-    let text = jobs(&[9, 9]).replacen("job =", "devices = [\"serial\"]\njob =", 1);
+    // The second one, of the same size: without the device, it would be the one that moves.
+    let text = jobs(&[9, 9]);
+    let (first, second) = text.split_at(text.find("[component.t1]").unwrap());
+    let text = first.to_string() + &second.replacen("job =", "devices = [\"serial\"]\njob =", 1);
     let device = || BTreeMap::from([("serial".to_string(), Default::default())]);
     let one = board_with(&text, device()).expect("the description is good");
     let found = assign(&one, &figures("0 us"), Some(2)).unwrap();
@@ -143,7 +215,7 @@ fn drivers_stay() {
         .into_iter()
         .filter(|line| line.contains(".core"))
         .collect();
-    assert_eq!(moved, ["component.t1.core = 1"]);
+    assert_eq!(moved, ["component.t0.core = 1"]);
 }
 
 /// Lehoczky's example (RTSS 1990): with deadlines beyond periods, the shorter deadline first is not the best.
@@ -217,7 +289,8 @@ fn forms_say_the_same() {
     let json: serde_json::Value = serde_json::from_str(&found.json()).unwrap();
     assert_eq!(json["holds"], true);
     assert_eq!(json["lines"].as_array().unwrap().len(), found.lines().len());
-    assert_eq!(json["tried"][1]["way"], "worst fit");
+    assert_eq!(json["tried"][1]["packing"], "worst fit");
+    assert_eq!(json["tried"][3]["outcome"], "in-time");
     assert_eq!(json["components"][1]["core"], 1);
     let page = found.html();
     for line in found.lines() {
@@ -242,6 +315,23 @@ fn what_is_not_for_this_command_is_refused() {
     let scheduler = "[scheduler.s]\npolicy = \"edf\"\ndecision = \"1 us\"\n[component.a]\nscheduler = \"s\"\nslice = \"1 s\"\n\
                      job = { cost = \"1 ms\", period = \"10 ms\" }\n";
     assert!(refused(scheduler).contains("user-level scheduler"));
+    let instances = jobs(&[5]).replace("slice =", "instances = 2\nslice =");
+    assert!(refused(&instances).contains("instances of a component"));
+    let device = || BTreeMap::from([("serial".to_string(), Default::default())]);
+    let text = jobs(&[5]).replace("job =", "core = 2\ndevices = [\"serial\"]\njob =");
+    let error = assign(
+        &board_with(&text, device()).unwrap(),
+        &figures("0 us"),
+        Some(2),
+    );
+    let error = error.err().unwrap().join("\n");
+    assert!(
+        error.contains("stays on core 2") && error.contains("`--cores 3`"),
+        "{error}"
+    );
+    // Fewer cores than the description uses are not what it describes.
+    let two = jobs(&[5, 5]).replacen("job =", "core = 1\njob =", 1);
+    assert_eq!(lines(&two, "0 us", 1)[0], "component.t0.core = 0");
 }
 
 /// The page of the book shows the description, and the beginning of what the command prints.

@@ -147,7 +147,8 @@ fn marks(trace: &Trace) -> Vec<Value> {
     for one in &trace.events {
         let event = &one.event;
         state.apply(event);
-        if let Some((what, task)) = mark(event) {
+        let marked = mark(event).filter(|(what, _)| *what != trace_format::Mark::Late);
+        if let Some((what, task)) = marked {
             let value = match what {
                 trace_format::Mark::Text => json!(text(&event.b.to_le_bytes())),
                 // Numbers above 2^53 would be rounded by the page.

@@ -1,5 +1,7 @@
 //! Traces of the simulator.
 
+pub mod long;
+
 use simulator::{Options, Setup, Simulation};
 use trace::{File, Trace};
 

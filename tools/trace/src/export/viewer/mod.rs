@@ -26,12 +26,18 @@ const SCRIPT: (&str, &str) = (
         include_str!("whole.js"),
         include_str!("served.js"),
         include_str!("tables.js"),
+        include_str!("lanes.js"),
         include_str!("paint.js"),
         include_str!("pane.js"),
         include_str!("page.js"),
     ),
 );
 const DATA: &str = "@DATA@";
+
+/// A page of more events has tiles, too: from all details it would paint most of such a trace too slowly.
+const DETAILED: usize = 100_000;
+/// The tiles in which such a page shows most of a trace: with their bins, enough for a wide screen.
+const OVERVIEW: u64 = 8;
 
 /// What the page shows of a trace.
 pub(crate) struct Shown {
@@ -101,6 +107,14 @@ pub fn html(traces: &[(&str, &Trace)]) -> String {
         let calls = calls.map(|calls| differences(calls.iter().flat_map(|&(start, end)| [start, end])));
         let mut data = shown.to_json();
         data["lanes"] = lanes(Tile::WHOLE, &shown, Some(&findings));
+        if shown.events > DETAILED {
+            let tiles = Tile::at_most(&shown.timeline, OVERVIEW);
+            let tiles = tiles.into_iter().map(|tile| {
+                let lanes = lanes(tile, &shown, Some(&findings));
+                json!({ "from": tile.start, "to": tile.end, "bin": tile.bin, "lanes": lanes })
+            });
+            data["overview"] = tiles.collect();
+        }
         data["calls"] = calls.collect::<Vec<_>>().into();
         data["findings"] = findings.to_json();
         data["targets"] = findings.times().into();

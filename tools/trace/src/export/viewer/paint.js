@@ -1,10 +1,8 @@
-// Drawing. Spans that are narrower than a pixel are drawn once for each pixel.
+// Drawing, but for what is in the lanes.
 
 const COLOURS = ["#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#d95f02", "#8c564b", "#c2339c", "#0e7c86"];
 const [RED, GREY, PALE_RED] = ["#d62728", "#9ca3af", "#f0a0a0"];
 const MAP_HEIGHT = 46;
-/// The lists of lanes by kind.
-const LISTS = { core: "cores", context: "contexts", thread: "threads" };
 /// Donations are drawn if at most so many seconds are in view.
 const DONATIONS = 1 / 20;
 
@@ -80,110 +78,6 @@ function paintAxis(sheet) {
   }
 }
 
-/// Calls `draw` with the lane, the number, the left edge and the width of each span in view.
-function forSpans(pane, lane, draw) {
-  for (const { lanes, from, to } of pane.pieces) {
-    const item = lanes[LISTS[lane.kind]][lane.index];
-    const { start, end } = item;
-    const [least, most] = [Math.max(NAMES, pane.x(from)), Math.min(pane.width, pane.x(to))];
-    const [first, last] = [Math.max(pane.from, from), Math.min(pane.to, to)];
-    for (let i = after(end, first); i < start.length && start[i] < last;) {
-      const left = Math.max(least, pane.x(start[i]));
-      const right = Math.min(most, pane.x(end[i]));
-      draw(item, i, left, Math.max(right - left, 0.6));
-      i = right - left < 1 ? Math.max(i + 1, after(end, pane.time(Math.floor(left) + 1))) : i + 1;
-    }
-  }
-}
-
-/// A bar in the colour of a context. A span that stands for several short ones is as high as its part of the time.
-function bar({ pen }, item, i, x, y, width, height) {
-  const part = item.part[i] / (item.end[i] - item.start[i]);
-  const high = Math.max(2, (height - 6) * part);
-  const wanted = colour(item.context[i]);
-  if (pen.fillStyle !== wanted) pen.fillStyle = wanted;
-  pen.fillRect(x, y + height - 3 - high, width, high);
-}
-
-const LANES = {
-  core(sheet, lane) {
-    const { pane, pen } = sheet;
-    const { y, height } = lane;
-    forSpans(pane, lane, (item, i, x, width) => {
-      if (item.thread[i] < 0) return;
-      bar(sheet, item, i, x, y, width, height);
-      if (width < 40) return;
-      pen.save();
-      pen.beginPath();
-      pen.rect(x, y, width, height);
-      pen.clip();
-      write(sheet, pane.trace.threads[item.thread[i]].name, x + 4, y + height / 2, "#ffffff", "left");
-      pen.restore();
-    });
-  },
-
-  thread(sheet, lane) {
-    const { pane, pen } = sheet;
-    const { y, height } = lane;
-    forSpans(pane, lane, (item, i, x, width) => {
-      const status = item.status[i];
-      if (status === READY || status === OUT) {
-        pen.fillStyle = status === READY ? GREY : PALE_RED;
-        pen.fillRect(x, y + height / 2 - 2, width, 4);
-      }
-      if (item.part[i] > 0) bar(sheet, item, i, x, y, width, height);
-    });
-  },
-
-  context({ pane, pen }, { index, y, height }) {
-    const base = y + height - 4;
-    const { most } = pane.trace.contexts[index];
-    const yOf = (amount) => base - (amount / most) * (height - 10);
-    pen.fillStyle = colour(index) + "55";
-    pen.strokeStyle = colour(index);
-    for (const { lanes, from, to } of pane.pieces) {
-      const item = lanes.contexts[index];
-      const [first, last] = [Math.max(pane.from, from), Math.min(pane.to, to)];
-      if (first >= last) continue;
-      const line = new Path2D();
-      line.moveTo(pane.x(first), yOf(left(item, first)));
-      for (let i = after(item.x, first); i < item.x.length && item.x[i] < last;) {
-        // All within a pixel is a vertical line.
-        const x = pane.x(item.x[i]);
-        const next = pane.time(Math.floor(x) + 1);
-        const begin = item.y[i];
-        let [least, most] = [begin, begin];
-        line.lineTo(x, yOf(begin));
-        for (i += 1; i < item.x.length && item.x[i] < next; i++) {
-          if (item.y[i] < least) least = item.y[i];
-          if (item.y[i] > most) most = item.y[i];
-        }
-        if (least === most) continue;
-        line.lineTo(x, yOf(least));
-        line.lineTo(x, yOf(most));
-        line.lineTo(x, yOf(item.y[i - 1]));
-      }
-      line.lineTo(pane.x(last), yOf(left(item, last)));
-      pen.stroke(line);
-      line.lineTo(pane.x(last), base);
-      line.lineTo(pane.x(first), base);
-      pen.fill(line);
-      // A triangle where its use ends.
-      pen.save();
-      pen.fillStyle = RED;
-      for (let i = after(item.ended, first); i < item.ended.length && item.ended[i] < last; i++) {
-        const x = pane.x(item.ended[i]);
-        pen.beginPath();
-        pen.moveTo(x, y + 8);
-        pen.lineTo(x - 4, y + 1);
-        pen.lineTo(x + 4, y + 1);
-        pen.fill();
-      }
-      pen.restore();
-    }
-  },
-};
-
 /// Lines from the lane of a caller to that of the server, and back.
 function paintDonations({ pane, pen }) {
   const threads = pane.lanes.filter((lane) => lane.kind === "thread");
@@ -211,15 +105,16 @@ function paintMarks({ pane, pen, fore }) {
     const [first, last] = [Math.max(pane.from, from), Math.min(pane.to, to)];
     for (const { kind, index, y } of pane.lanes) {
       if (kind !== "thread") continue;
-      const { marks, marked } = lanes.threads[index];
-      for (let i = after(marked, first); i < marks.length && marked[i] < last;) {
+      const { marked, missed } = lanes.threads[index];
+      const filler = new Filler(pen);
+      for (let i = after(marked, first); i < marked.length && marked[i] < last;) {
         const x = pane.x(marked[i]);
-        const next = Math.max(i + 1, after(marked, pane.time(x + 1)));
-        let isMissed = false;
-        for (; i < next; i++) isMissed ||= marks[i].what === "Missed";
-        pen.fillStyle = isMissed ? RED : fore;
-        pen.fillRect(x - 0.5, y, 1.5, 6);
+        const next = pane.time(x + 1);
+        const isMissed = after(missed, next) > after(missed, marked[i] - 1);
+        filler.fill(isMissed ? RED : fore, x - 0.5, y, 1.5, 6);
+        i = Math.max(i + 1, after(marked, next));
       }
+      filler.end();
     }
     pen.fillStyle = RED;
     for (const { time } of lanes.complaints) if (first <= time && time < last) pen.fillRect(pane.x(time) - 1, 18, 2, 6);

@@ -14,7 +14,7 @@ pub(crate) struct Tile {
     pub(crate) start: u64,
     pub(crate) end: u64,
     /// The length of a bin in ticks.
-    bin: u64,
+    pub(crate) bin: u64,
 }
 
 impl Tile {
@@ -36,6 +36,14 @@ impl Tile {
             end: start.saturating_add(length),
             bin,
         })
+    }
+
+    /// The tiles of the lowest level that has at most so many, in the order of time.
+    pub(crate) fn at_most(timeline: &Timeline, count: u64) -> Vec<Self> {
+        let length = timeline.end.saturating_sub(timeline.start);
+        let bins = length.div_ceil(BINS * count);
+        let level = bins.max(1).next_power_of_two().trailing_zeros();
+        (0..count).map_while(|index| Self::new(timeline, level, index)).collect()
     }
 
     /// Whether nothing is put together.

@@ -52,12 +52,16 @@ class Lanes {
     });
     this.contexts = contexts.map(({ uses, times, left, ends, moved, movedFrom, movedTo }) => {
       const { one: thread, start, end, part } = spansOf(uses);
-      const line = { x: timesOf(times), y: left };
+      const line = { x: timesOf(times), y: Float64Array.from(left) };
       return { thread, start, end, part, ...line, ended: timesOf(ends), moved: timesOf(moved), movedFrom, movedTo };
     });
     for (const mark of marks) this.threads[mark.thread].marks.push(mark);
     for (const one of inversions ?? []) this.threads[one.thread].inversions.push(one);
-    for (const thread of this.threads) thread.marked = Float64Array.from(thread.marks, (mark) => mark.time);
+    const times = (marks) => Float64Array.from(marks, (mark) => mark.time);
+    for (const thread of this.threads) {
+      thread.marked = times(thread.marks);
+      thread.missed = times(thread.marks.filter((mark) => mark.what === "Missed"));
+    }
     this.complaints = complaints;
   }
 }

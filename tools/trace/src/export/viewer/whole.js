@@ -1,10 +1,11 @@
 // A trace of which all is in the page.
 
 class Whole extends Trace {
-  constructor({ lanes, calls, findings, targets, ...data }) {
+  constructor({ lanes, overview = [], calls, findings, targets, ...data }) {
     super(data);
     this.times = targets.map(timesOf);
     this.all = [{ lanes: new Lanes(lanes), from: this.start, to: this.end }];
+    this.overview = overview.map((tile) => ({ ...tile, lanes: new Lanes(tile.lanes) }));
     this.calls = calls.map((list) => {
       const times = timesOf(list);
       return { start: times.filter((_, i) => i % 2 === 0), end: times.filter((_, i) => i % 2 === 1) };
@@ -13,8 +14,9 @@ class Whole extends Trace {
   }
 
   /// What to paint from one time to another: lanes, and for which part of the view they are.
-  pieces() {
-    return this.all;
+  pieces(from, to, width) {
+    const pixel = (to - from) / width;
+    return this.overview[0]?.bin <= pixel ? this.overview : this.all;
   }
 
   lookAhead() {}

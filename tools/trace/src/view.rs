@@ -22,7 +22,7 @@ pub(crate) fn view(files: &[PathBuf], html: Option<PathBuf>, serve: bool) -> Res
     });
     let named = named.collect::<Result<Vec<_>, String>>()?;
     let events: usize = named.iter().map(|(_, trace)| trace.events.len()).sum();
-    if serve || html.is_none() && events > MOST {
+    if serve || (html.is_none() && is_long(events)) {
         return served(named);
     }
     let starts = html.is_none();
@@ -39,11 +39,17 @@ pub(crate) fn view(files: &[PathBuf], html: Option<PathBuf>, serve: bool) -> Res
     Ok(true)
 }
 
+/// Whether the page of so many events is served, unless a file for it is given.
+const fn is_long(events: usize) -> bool {
+    events > MOST
+}
+
 /// Serves the page until the process ends.
 fn served(traces: Vec<(String, Trace)>) -> Result<bool, String> {
     let server = Server::bind(Site::new(traces));
     let server = server.map_err(|error| format!("cannot serve the page: {error}"))?;
-    println!("{} until Ctrl-C", server.url());
+    println!("{}", server.url());
+    println!("serving the page until Ctrl-C");
     // Programs that wait for the address get it at once.
     let _ = io::stdout().flush();
     open(server.url().as_ref());

@@ -1,14 +1,15 @@
 //! The page of long traces, on this machine only: the traces stay in this process, and the page asks for what is in view.
 
+mod http;
 mod request;
 
 use std::io;
 use std::mem;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use serde_json::{Value, json};
-use tiny_http::{Header, Response};
 
 use crate::Trace;
 use crate::export::viewer::{Findings, Shown, Tile, lanes, page, sums};
@@ -50,7 +51,9 @@ impl Site {
     fn analyse(&self, traces: Vec<Trace>) {
         for (served, trace) in self.served.iter().zip(traces) {
             let timeline = &served.shown.timeline;
-            served.findings.get_or_init(|| Findings::of(&trace, timeline));
+            served
+                .findings
+                .get_or_init(|| Findings::of(&trace, timeline));
         }
     }
 
@@ -58,47 +61,50 @@ impl Site {
     fn answer(&self, request: Result<Request, Refusal>) -> Result<(&'static str, String), Refusal> {
         let served = |trace: usize| self.served.get(trace).ok_or(Refusal::NotFound);
         let next = |trace, target, time, is_backwards| {
-            let found = served(trace)?.findings.wait().next(target, time, is_backwards);
+            let found = served(trace)?
+                .findings
+                .wait()
+                .next(target, time, is_backwards);
             Ok(json!({ "time": found }))
         };
         let data = match request? {
             Request::Page => return Ok(("text/html; charset=utf-8", self.page.clone())),
             Request::Findings { trace } => served(trace)?.findings.wait().to_json(),
-            Request::Tile { trace, level, index } => {
+            Request::Tile {
+                trace,
+                level,
+                index,
+            } => {
                 let Served { shown, findings } = served(trace)?;
                 let tile = Tile::new(&shown.timeline, level, index).ok_or(Refusal::NotFound)?;
                 lanes(tile, shown, findings.get())
             }
             Request::Sums { trace, from, to } => sums(&served(trace)?.shown, from, to),
-            Request::Next { trace, target, time } => next(trace, target, time, false)?,
-            Request::Previous { trace, target, time } => next(trace, target, time, true)?,
+            Request::Next {
+                trace,
+                target,
+                time,
+            } => next(trace, target, time, false)?,
+            Request::Previous {
+                trace,
+                target,
+                time,
+            } => next(trace, target, time, true)?,
         };
         Ok(("application/json", data.to_string()))
     }
 
-    fn respond(&self, request: tiny_http::Request) {
-        let headers = request.headers().iter();
-        let host = headers.clone().find(|header| header.field.equiv("Host"));
-        let host = host.map_or("", |host| host.value.as_str());
-        let parsed = Request::parse(request.method().as_str(), host, request.url());
-        let (status, kind, text) = match self.answer(parsed) {
-            Ok((kind, text)) => (200, kind, text),
-            Err(refusal) => (refusal.status(), "text/plain", refusal.sentence() + "\n"),
-        };
-        let headers = [("Content-Type", kind), ("Cache-Control", "no-store"), ("Allow", "GET")];
-        let headers = headers.map(|(name, value)| Header::from_bytes(name, value));
-        let mut response = Response::from_string(text).with_status_code(status);
-        for header in headers.into_iter().flatten() {
-            response.add_header(header);
-        }
-        // The browser may have gone.
-        let _ = request.respond(response);
+    /// Answers the request of a connection. The browser may have gone.
+    fn respond(&self, stream: &TcpStream) -> io::Result<()> {
+        let request = http::receive(stream)?;
+        http::send(stream, &self.answer(request))
     }
 }
 
 /// A server for the browser of this machine.
 pub struct Server {
-    http: tiny_http::Server,
+    listener: TcpListener,
+    address: SocketAddr,
     site: Arc<Site>,
 }
 
@@ -108,24 +114,29 @@ impl Server {
     /// # Errors
     /// If there is no port.
     pub fn bind(mut site: Site) -> io::Result<Self> {
-        let http = tiny_http::Server::http("127.0.0.1:0").map_err(io::Error::other)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = listener.local_addr()?;
         let traces = mem::take(&mut site.traces);
         let site = Arc::new(site);
         let analysed = Arc::clone(&site);
         thread::spawn(move || analysed.analyse(traces));
-        Ok(Self { http, site })
+        Ok(Self {
+            listener,
+            address,
+            site,
+        })
     }
 
     /// The address of the page.
     pub fn url(&self) -> String {
-        format!("http://{}/", self.http.server_addr())
+        format!("http://{}/", self.address)
     }
 
     /// Answers requests, several at once, as long as this process runs.
     pub fn run(&self) {
-        for request in self.http.incoming_requests() {
+        for stream in self.listener.incoming().flatten() {
             let site = Arc::clone(&self.site);
-            thread::spawn(move || site.respond(request));
+            thread::spawn(move || site.respond(&stream));
         }
     }
 }

@@ -10,18 +10,32 @@ pub(super) enum Request {
     /// What is found in a trace as a whole.
     Findings { trace: usize },
     /// The lanes in a part of a trace, at a level of detail.
-    Tile { trace: usize, level: u32, index: u64 },
+    Tile {
+        trace: usize,
+        level: u32,
+        index: u64,
+    },
     /// The sums over a part of a trace, from one time to another.
     Sums { trace: usize, from: u64, to: u64 },
     /// The next target of a kind after a time.
-    Next { trace: usize, target: usize, time: u64 },
+    Next {
+        trace: usize,
+        target: usize,
+        time: u64,
+    },
     /// The last target of a kind before a time.
-    Previous { trace: usize, target: usize, time: u64 },
+    Previous {
+        trace: usize,
+        target: usize,
+        time: u64,
+    },
 }
 
 /// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
+    /// It is no HTTP, or too long.
+    Malformed,
     /// It is not for this machine by its own name, as when another site's name leads here.
     OtherHost,
     /// It is no GET.
@@ -33,18 +47,19 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    /// Its status code in HTTP.
-    pub(super) const fn status(self) -> u16 {
+    /// Its status in HTTP.
+    pub(super) const fn status(self) -> &'static str {
         match self {
-            Self::OtherHost | Self::Parameter(_) => 400,
-            Self::NotFound => 404,
-            Self::Method => 405,
+            Self::Malformed | Self::OtherHost | Self::Parameter(_) => "400 Bad Request",
+            Self::NotFound => "404 Not Found",
+            Self::Method => "405 Method Not Allowed",
         }
     }
 
     /// A sentence about it.
     pub(super) fn sentence(self) -> String {
         match self {
+            Self::Malformed => "this is no request in HTTP/1.1".to_string(),
             Self::OtherHost => "this page is only for 127.0.0.1 and localhost".to_string(),
             Self::Method => "only GET is answered".to_string(),
             Self::NotFound => "there is nothing here".to_string(),
@@ -127,7 +142,10 @@ mod tests {
             from: 7,
             to: 9,
         };
-        assert_eq!(Request::parse("GET", "localhost:1", "/sums?to=9&from=7&trace=0"), Ok(sums));
+        assert_eq!(
+            Request::parse("GET", "localhost:1", "/sums?to=9&from=7&trace=0"),
+            Ok(sums)
+        );
         let (trace, target, time) = (0, 2, 8);
         let next = Request::Next {
             trace,
@@ -145,7 +163,15 @@ mod tests {
 
     #[test]
     fn all_else_is_refused() {
-        for url in ["/page.js", "/../Cargo.toml", "//", "", "/tile/", "/%2e%2e/", "http://127.0.0.1/"] {
+        for url in [
+            "/page.js",
+            "/../Cargo.toml",
+            "//",
+            "",
+            "/tile/",
+            "/%2e%2e/",
+            "http://127.0.0.1/",
+        ] {
             assert_eq!(get(url), Err(Refusal::NotFound), "{url}");
         }
         let missing = [
@@ -160,14 +186,21 @@ mod tests {
         for (url, name) in missing {
             assert_eq!(get(url), Err(Refusal::Parameter(name)), "{url}");
         }
-        assert_eq!(Request::parse("POST", "localhost", "/"), Err(Refusal::Method));
-        for host in ["example.org:4000", "", "127.0.0.1.example.org", "localhost.:1"] {
-            assert_eq!(Request::parse("GET", host, "/"), Err(Refusal::OtherHost), "{host}");
+        assert_eq!(
+            Request::parse("POST", "localhost", "/"),
+            Err(Refusal::Method)
+        );
+        for host in [
+            "example.org:4000",
+            "",
+            "127.0.0.1.example.org",
+            "localhost.:1",
+        ] {
+            assert_eq!(
+                Request::parse("GET", host, "/"),
+                Err(Refusal::OtherHost),
+                "{host}"
+            );
         }
-        let status = |refusal: Refusal| refusal.status();
-        assert_eq!(status(Refusal::OtherHost), 400);
-        assert_eq!(status(Refusal::Parameter("time")), 400);
-        assert_eq!(status(Refusal::NotFound), 404);
-        assert_eq!(status(Refusal::Method), 405);
     }
 }

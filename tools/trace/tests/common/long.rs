@@ -8,7 +8,7 @@ use trace_format::{Detail, Event, HEADER_BYTES, Kind, Kinds, Mode, Ring, Setting
 use userlib::cap::{Endpoint, Reply, SchedParameters};
 use userlib::{Message, server, syscall, trace as marks};
 
-use super::{read, simulated};
+use crate::common::{read, simulated};
 
 /// From here on, nothing is left of the start, in microseconds.
 const STEADY: u64 = 200_000;
@@ -37,7 +37,9 @@ fn setup(setup: &mut Setup) {
             syscall::yield_now();
         });
     }
-    let hog = setup.thread("hog", 5).time(SchedParameters::new(ms(1), us(10 * TURN - 1)));
+    let hog = setup
+        .thread("hog", 5)
+        .time(SchedParameters::new(ms(1), us(10 * TURN - 1)));
     hog.repeat(|| work(ms(1)));
 }
 
@@ -72,18 +74,31 @@ pub fn long(events: usize) -> File {
         }
     }
     let end = repeated[0].event.time + times * period;
-    File { rings: vec![memory], end: Some(end), answers: Vec::new(), ..short }
+    File {
+        rings: vec![memory],
+        end: Some(end),
+        answers: Vec::new(),
+        ..short
+    }
 }
 
 /// The places of the first events that repeat themselves in the middle of a trace, and after how many ticks they do.
 fn repetition(trace: &Trace) -> (Range<usize>, u64) {
-    let events: Vec<_> = trace.events.iter().map(|one| unnumbered(one.event)).collect();
+    let events: Vec<_> = trace
+        .events
+        .iter()
+        .map(|one| unnumbered(one.event))
+        .collect();
     let start = events.partition_point(|event| event.time < trace.end / 2);
     let next = (start + 1..).take_while(|next| 2 * next - start <= events.len());
-    let found = next.map(|next| (start..next, events[next].time - events[start].time)).find(|(part, period)| {
-        let repeats = events[part.clone()].iter().map(|event| later(*event, *period));
-        *period > 0 && repeats.eq(events[part.end..][..part.len()].iter().copied())
-    });
+    let found = next
+        .map(|next| (start..next, events[next].time - events[start].time))
+        .find(|(part, period)| {
+            let repeats = events[part.clone()]
+                .iter()
+                .map(|event| later(*event, *period));
+            *period > 0 && repeats.eq(events[part.end..][..part.len()].iter().copied())
+        });
     found.expect("the threads are periodic")
 }
 
@@ -95,11 +110,24 @@ fn later(event: Event, by: u64) -> Event {
         Some(Kind::Exit) => b = b.saturating_add(by),
         _ => {}
     }
-    Event { time: event.time + by, a, b, ..event }
+    Event {
+        time: event.time + by,
+        a,
+        b,
+        ..event
+    }
 }
 
 /// The event without what counts: its number, and the sum of what was charged.
 fn unnumbered(event: Event) -> Event {
-    let b = if event.kind() == Some(Kind::Charged) { 0 } else { event.b };
-    Event { sequence: 0, b, ..event }
+    let b = if event.kind() == Some(Kind::Charged) {
+        0
+    } else {
+        event.b
+    };
+    Event {
+        sequence: 0,
+        b,
+        ..event
+    }
 }

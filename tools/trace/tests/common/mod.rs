@@ -1,7 +1,5 @@
 //! Traces of the simulator.
 
-pub mod long;
-
 use simulator::{Options, Setup, Simulation};
 use trace::{File, Trace};
 

@@ -73,8 +73,13 @@ impl Findings {
         });
         let targets = self.targets.iter();
         let targets = targets.map(|(what, times)| json!({ "what": what, "count": times.len() }));
-        let longer =
-            |one: Inversion, other: Inversion| if other.length() > one.length() { other } else { one };
+        let longer = |one: Inversion, other: Inversion| {
+            if other.length() > one.length() {
+                other
+            } else {
+                one
+            }
+        };
         let worst = self.inversions.iter().copied().reduce(longer);
         json!({
             "broken": self.complaints.len(),
@@ -88,7 +93,9 @@ impl Findings {
     /// The times of the targets of each kind.
     pub(crate) fn times(&self) -> Vec<Vec<i64>> {
         let targets = self.targets.iter();
-        targets.map(|(_, all)| differences(all.iter().copied())).collect()
+        targets
+            .map(|(_, all)| differences(all.iter().copied()))
+            .collect()
     }
 }
 
@@ -106,5 +113,11 @@ fn longest_blackout(timeline: &Timeline) -> Option<(u64, u64)> {
         pairs.map(|pair| (pair[0].end, pair[1].start))
     });
     let length = |(start, end): (u64, u64)| end.saturating_sub(start);
-    gaps.reduce(|one, other| if length(other) > length(one) { other } else { one })
+    gaps.reduce(|one, other| {
+        if length(other) > length(one) {
+            other
+        } else {
+            one
+        }
+    })
 }

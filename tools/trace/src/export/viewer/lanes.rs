@@ -97,14 +97,24 @@ fn thread(tile: Tile, lane: &ThreadLane, end: u64, tally: &mut Tally) -> Vec<i64
         }
         let status = tally.take_most();
         let status = if status < 0 { RUNS as i64 } else { status };
-        rows.push((span(group.start).0, span(group.end - 1).1), [status, context], ran);
+        rows.push(
+            (span(group.start).0, span(group.end - 1).1),
+            [status, context],
+            ran,
+        );
     }
     rows.numbers
 }
 
 /// A context: the thread that used it most, and for how long it was used; what it had left, when its use ended, and its
 /// moves.
-fn context(tile: Tile, lane: &ContextLane, budget: &[(u64, u64)], has_donations: bool, tally: &mut Tally) -> Value {
+fn context(
+    tile: Tile,
+    lane: &ContextLane,
+    budget: &[(u64, u64)],
+    has_donations: bool,
+    tally: &mut Tally,
+) -> Value {
     let mut rows = Rows::default();
     let uses = &lane.uses;
     let first = uses.partition_point(|span| span.end <= tile.start);
@@ -113,7 +123,11 @@ fn context(tile: Tile, lane: &ContextLane, budget: &[(u64, u64)], has_donations:
         for span in group {
             tally.add(span.thread.map(|key| key.0), length(span));
         }
-        rows.push(around(group), [tally.take_most(), 0], group.iter().map(length).sum());
+        rows.push(
+            around(group),
+            [tally.take_most(), 0],
+            group.iter().map(length).sum(),
+        );
     }
     let points = tile.line(budget);
     let ends = tile.first_in_bins(&lane.ends, |(time, _)| *time);
@@ -140,7 +154,11 @@ fn marks(tile: Tile, marks: &[Marked]) -> Vec<Value> {
     let mut places = HashMap::new();
     for (i, one) in tile.part(marks, |one| one.time).iter().enumerate() {
         // With all details, each mark is alone.
-        let bin = if tile.is_exact() { i as u64 } else { tile.bin_of(one.time) };
+        let bin = if tile.is_exact() {
+            i as u64
+        } else {
+            tile.bin_of(one.time)
+        };
         let place = *places.entry((bin, one.thread)).or_insert(chosen.len());
         match chosen.get_mut(place) {
             None => chosen.push(one),
@@ -163,7 +181,9 @@ fn marks(tile: Tile, marks: &[Marked]) -> Vec<Value> {
 
 fn inversions(tile: Tile, findings: &Findings) -> Vec<Value> {
     let inversions = findings.inversions.iter();
-    let mut inside: Vec<_> = inversions.filter(|one| one.start < tile.end && one.end > tile.start).collect();
+    let mut inside: Vec<_> = inversions
+        .filter(|one| one.start < tile.end && one.end > tile.start)
+        .collect();
     if !tile.is_exact() {
         inside.sort_by_key(|one| std::cmp::Reverse(one.length()));
         inside.truncate(INVERSIONS);
@@ -193,7 +213,13 @@ impl Rows {
     fn push(&mut self, (start, end): (u64, u64), [one, other]: [i64; 2], part: u64) {
         let length = end.saturating_sub(start);
         let gap = start.wrapping_sub(self.end) as i64;
-        self.numbers.extend([gap, length as i64, one, other, length.saturating_sub(part) as i64]);
+        self.numbers.extend([
+            gap,
+            length as i64,
+            one,
+            other,
+            length.saturating_sub(part) as i64,
+        ]);
         self.end = end;
     }
 }
@@ -222,7 +248,9 @@ impl Tally {
     fn take_most(&mut self) -> i64 {
         let ticks = &mut self.ticks;
         let counted = self.counted.drain(..);
-        let most = counted.map(|place| (std::mem::take(&mut ticks[place]), place)).max();
+        let most = counted
+            .map(|place| (std::mem::take(&mut ticks[place]), place))
+            .max();
         most.map_or(-1, |(_, place)| place as i64 - 1)
     }
 }

@@ -58,7 +58,9 @@ impl Shown {
         let mut timeline = Timeline::of(trace);
         timeline.end = timeline.end.max(timeline.start + 1);
         let contexts = timeline.contexts.iter();
-        let budgets = contexts.clone().map(|lane| remaining_budget(lane, timeline.end));
+        let budgets = contexts
+            .clone()
+            .map(|lane| remaining_budget(lane, timeline.end));
         Self {
             name: name.to_string(),
             platform: trace.platform.clone(),
@@ -104,7 +106,8 @@ pub fn html(traces: &[(&str, &Trace)]) -> String {
         let shown = Shown::new(name, trace);
         let findings = Findings::of(trace, &shown.timeline);
         let calls = shown.calls.iter();
-        let calls = calls.map(|calls| differences(calls.iter().flat_map(|&(start, end)| [start, end])));
+        let calls =
+            calls.map(|calls| differences(calls.iter().flat_map(|&(start, end)| [start, end])));
         let mut data = shown.to_json();
         data["lanes"] = lanes(Tile::WHOLE, &shown, Some(&findings));
         if shown.events > DETAILED {

@@ -18,7 +18,9 @@ pub(crate) fn sums(shown: &Shown, from: u64, to: u64) -> Value {
         let uses = &lane.uses[first..];
         let uses = &uses[..uses.partition_point(|span| span.start < to)];
         let received = uses.iter().map(|span| inside(span, from, to));
-        let gaps = uses.windows(2).map(|pair| pair[1].start.saturating_sub(pair[0].end));
+        let gaps = uses
+            .windows(2)
+            .map(|pair| pair[1].start.saturating_sub(pair[0].end));
         [received.sum::<u64>(), gaps.max().unwrap_or(0)]
     });
     let threads = timeline.threads.iter();

@@ -43,7 +43,9 @@ impl Tile {
         let length = timeline.end.saturating_sub(timeline.start);
         let bins = length.div_ceil(BINS * count);
         let level = bins.max(1).next_power_of_two().trailing_zeros();
-        (0..count).map_while(|index| Self::new(timeline, level, index)).collect()
+        (0..count)
+            .map_while(|index| Self::new(timeline, level, index))
+            .collect()
     }
 
     /// Whether nothing is put together.
@@ -67,10 +69,15 @@ impl Tile {
     }
 
     /// The first entry in each bin.
-    pub(crate) fn first_in_bins<'l, T>(self, list: &'l [T], time: impl Fn(&T) -> u64) -> Vec<&'l T> {
+    pub(crate) fn first_in_bins<'l, T>(
+        self,
+        list: &'l [T],
+        time: impl Fn(&T) -> u64,
+    ) -> Vec<&'l T> {
         let mut found: Vec<&T> = Vec::new();
         for one in self.part(list, &time) {
-            let is_new = |last: &&T| self.is_exact() || self.bin_of(time(last)) != self.bin_of(time(one));
+            let is_new =
+                |last: &&T| self.is_exact() || self.bin_of(time(last)) != self.bin_of(time(one));
             if found.last().is_none_or(is_new) {
                 found.push(one);
             }
@@ -79,8 +86,12 @@ impl Tile {
     }
 
     /// The spans with these numbers, up to the end of this tile: long ones alone, and those together that are shorter
-    /// than a bin and begin in the same one.
-    pub(crate) fn groups(self, numbers: Range<usize>, span: impl Fn(usize) -> (u64, u64)) -> Vec<Range<usize>> {
+    /// than a bin and begin in the same one here.
+    pub(crate) fn groups(
+        self,
+        numbers: Range<usize>,
+        span: impl Fn(usize) -> (u64, u64),
+    ) -> Vec<Range<usize>> {
         let mut groups: Vec<Range<usize>> = Vec::new();
         let mut open = None;
         for i in numbers {
@@ -88,7 +99,8 @@ impl Tile {
             if start >= self.end {
                 break;
             }
-            let bin = (end.saturating_sub(start) < self.bin).then(|| self.bin_of(start));
+            let is_short = end.saturating_sub(start) < self.bin && start >= self.start;
+            let bin = is_short.then(|| self.bin_of(start));
             match groups.last_mut() {
                 Some(last) if bin.is_some() && bin == open => last.end = i + 1,
                 _ => groups.push(i..i + 1),
@@ -102,7 +114,9 @@ impl Tile {
     /// That is all that a screen can show of it (Jugel, Jerzak, Hackenbroich and Markl: M4: A Visualization-Oriented
     /// Time Series Data Aggregation, 2014).
     pub(crate) fn line(self, points: &[(u64, u64)]) -> Vec<(u64, u64)> {
-        let before = points.partition_point(|(time, _)| *time <= self.start).saturating_sub(1);
+        let before = points
+            .partition_point(|(time, _)| *time <= self.start)
+            .saturating_sub(1);
         let after = points.partition_point(|(time, _)| *time < self.end);
         let points = &points[before..points.len().min(after + 1)];
         if self.is_exact() {

@@ -63,3 +63,14 @@ fn open(page: &OsStr) {
         println!("no browser could be started; open the page in one");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::is_long;
+
+    #[test]
+    fn a_million_events_are_one_file() {
+        assert!(!is_long(1_000_000));
+        assert!(is_long(1_000_001));
+    }
+}

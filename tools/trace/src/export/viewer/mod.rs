@@ -56,7 +56,7 @@ pub(crate) struct Shown {
 impl Shown {
     pub(crate) fn new(name: &str, trace: &Trace) -> Self {
         let mut timeline = Timeline::of(trace);
-        timeline.end = timeline.end.max(timeline.start + 1);
+        timeline.end = timeline.end.max(timeline.start.saturating_add(1));
         let contexts = timeline.contexts.iter();
         let budgets = contexts
             .clone()

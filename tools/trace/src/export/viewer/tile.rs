@@ -63,17 +63,13 @@ impl Tile {
     }
 
     /// The entries of a list in this tile, by their times in ascending order.
-    pub(crate) fn part<'l, T>(self, list: &'l [T], time: impl Fn(&T) -> u64) -> &'l [T] {
+    pub(crate) fn part<T>(self, list: &[T], time: impl Fn(&T) -> u64) -> &[T] {
         let list = &list[list.partition_point(|one| time(one) < self.start)..];
         &list[..list.partition_point(|one| time(one) < self.end)]
     }
 
     /// The first entry in each bin.
-    pub(crate) fn first_in_bins<'l, T>(
-        self,
-        list: &'l [T],
-        time: impl Fn(&T) -> u64,
-    ) -> Vec<&'l T> {
+    pub(crate) fn first_in_bins<T>(self, list: &[T], time: impl Fn(&T) -> u64) -> Vec<&T> {
         let mut found: Vec<&T> = Vec::new();
         for one in self.part(list, &time) {
             let is_new =
@@ -133,5 +129,70 @@ impl Tile {
             line.extend(chosen.into_iter().map(|i| bin[i]));
         }
         line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BINS, Tile};
+    use crate::Timeline;
+
+    const BIN: u64 = 8;
+
+    fn tile(index: u64) -> Tile {
+        let (start, end) = (100, 100_000);
+        let timeline = Timeline {
+            start,
+            end,
+            ..Timeline::default()
+        };
+        Tile::new(&timeline, BIN.trailing_zeros(), index).expect("the trace is longer")
+    }
+
+    #[test]
+    fn tiles_follow_each_other_to_the_end() {
+        let (first, second) = (tile(0), tile(1));
+        assert_eq!((first.start, first.end), (100, 100 + BIN * BINS));
+        assert_eq!(first.end, second.start);
+        let timeline = Timeline {
+            end: 5000,
+            ..Timeline::default()
+        };
+        assert!(Tile::new(&timeline, 0, 5000 / BINS).is_some());
+        assert!(Tile::new(&timeline, 0, 5000 / BINS + 1).is_none());
+        let tiles = Tile::at_most(&timeline, 2);
+        assert_eq!(tiles.len(), 2);
+        assert!(tiles[1].end >= 5000);
+    }
+
+    #[test]
+    fn short_spans_of_a_bin_are_together() {
+        // The first span begins before the tile, and the third one is as long as a bin.
+        let spans = [
+            (98, 101),
+            (101, 103),
+            (103, 111),
+            (111, 112),
+            (112, 115),
+            (116, 118),
+        ];
+        let groups = tile(0).groups(0..spans.len(), |i| spans[i]);
+        assert_eq!(groups, [0..1, 1..2, 2..3, 3..5, 5..6]);
+        let all = Tile::WHOLE.groups(0..spans.len(), |i| spans[i]);
+        assert_eq!(all.len(), spans.len());
+    }
+
+    #[test]
+    fn a_line_keeps_its_extremes() {
+        let mut points: Vec<_> = (100..108).map(|time| (time, 50)).collect();
+        (points[3].1, points[5].1) = (90, 10);
+        points.push((120, 7));
+        let line = [(100, 50), (103, 90), (105, 10), (107, 50), (120, 7)];
+        assert_eq!(tile(0).line(&points), line);
+        assert_eq!(Tile::WHOLE.line(&points), points);
+        // Beside a tile, as far as it takes to draw the line to its edges.
+        let beside = tile(0).end;
+        let long = [(0, 1), (50, 2), (200, 3), (beside + 1, 4), (beside + 2, 5)];
+        assert_eq!(tile(0).line(&long), [(50, 2), (200, 3), (beside + 1, 4)]);
     }
 }

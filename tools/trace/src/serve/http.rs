@@ -1,6 +1,6 @@
 //! As much of HTTP/1.1 as a browser on this machine needs: each connection has one request and its answer.
 //!
-//! There is no library for it, because this is less than what is left to do with one. (With `tiny_http` 0.12, requests
+//! There is no library for it, because this is less than what is left to do with one. (With tiny-http 0.12, requests
 //! waited for minutes behind idle connections of the browser, which occupy the threads of its pool.)
 
 use std::io::{self, BufRead, BufReader, Read, Write};

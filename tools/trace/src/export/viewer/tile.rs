@@ -95,8 +95,11 @@ impl Tile {
             if start >= self.end {
                 break;
             }
-            let is_short = end.saturating_sub(start) < self.bin && start >= self.start;
-            let bin = is_short.then(|| self.bin_of(start));
+            let bin = (end.saturating_sub(start) < self.bin).then(|| self.bin_of(start));
+            // What begins before is with others there.
+            if bin.is_some() && start < self.start {
+                continue;
+            }
             match groups.last_mut() {
                 Some(last) if bin.is_some() && bin == open => last.end = i + 1,
                 _ => groups.push(i..i + 1),
@@ -177,7 +180,7 @@ mod tests {
             (116, 118),
         ];
         let groups = tile(0).groups(0..spans.len(), |i| spans[i]);
-        assert_eq!(groups, [0..1, 1..2, 2..3, 3..5, 5..6]);
+        assert_eq!(groups, [1..2, 2..3, 3..5, 5..6]);
         let all = Tile::WHOLE.groups(0..spans.len(), |i| spans[i]);
         assert_eq!(all.len(), spans.len());
     }

@@ -96,7 +96,25 @@ fn frames_are_counted() {
     assert_eq!(result["movements"].as_array().unwrap().len(), 4, "{result}");
     assert_eq!(
         result["blank"], 0,
-        "what is in view is always painted, if only roughly"
+        "what is in view is painted, if only roughly"
     );
-    assert_eq!(result["coarse"], 0, "and in detail when the page rests");
+    assert_eq!(
+        result["isDetailed"], true,
+        "and in detail when the page rests"
+    );
+    assert_eq!(result["isAhead"], true, "what is beside it is there, too");
+}
+
+#[test]
+fn a_long_page_has_an_overview() {
+    let tiles = |events| {
+        let page = export::html(&[("long", &read(&long(events)))]);
+        let (_, data) = page.split_once("type=\"application/json\">").unwrap();
+        let (data, _) = data.split_once("</script>").unwrap();
+        let data: serde_json::Value = serde_json::from_str(data).unwrap();
+        data[0]["overview"].as_array().map(Vec::len)
+    };
+    assert_eq!(tiles(20_000), None);
+    let tiles = tiles(100_001).expect("most of it is painted from tiles");
+    assert!((4..=8).contains(&tiles), "{tiles}");
 }

@@ -6,11 +6,17 @@
   const { trace } = pane;
   const frame = () => new Promise(requestAnimationFrame);
   const rest = () => new Promise((done) => setTimeout(done, 500));
-  /// Whether all that is in view has its own level of detail. A page that is not served has all details.
-  const isDetailed = () => {
+  /// Whether all from one time to another has its own level of detail. A page that is not served has all details.
+  const isDetailed = (from = pane.from, to = pane.to) => {
     if (!trace.tiles) return true;
     const level = trace.level(pane.from, pane.to, pane.width - NAMES);
-    return trace.numbers(level, pane.from, pane.to).every((index) => trace.tiles.has(trace.path(level, index)));
+    return trace.numbers(level, from, to).every((index) => trace.tiles.has(trace.path(level, index)));
+  };
+  /// Whether all that is in view is painted, be it from a longer tile.
+  const isPainted = () => {
+    const { pieces, from, to } = pane;
+    const follows = (piece, i) => i === 0 || piece.from === pieces[i - 1].to;
+    return pieces.length > 0 && pieces[0].from <= from && to <= pieces.at(-1).to && pieces.every(follows);
   };
   let blank = 0;
   while (!pane.pieces.length || !isDetailed()) await frame();
@@ -27,7 +33,7 @@
       const now = await frame();
       gaps.push(now - last);
       last = now;
-      if (!pane.pieces.length) blank += 1;
+      if (!isPainted()) blank += 1;
     }
     gaps.sort((one, other) => one - other);
     const at = (part) => gaps[Math.floor(part * (gaps.length - 1))];
@@ -44,6 +50,10 @@
     await move("moving", LONG, () => pane.move(0.02)),
     await move("zooming out", LONG, () => pane.zoom(1 / 0.95)),
   ];
+  pane.zoom(0.05, place);
+  await frame();
+  if (!isPainted()) blank += 1;
   await rest();
-  console.log(`result: ${JSON.stringify({ painted, movements, blank, coarse: isDetailed() ? 0 : 1 })}`);
+  const isAhead = isDetailed(pane.from - (pane.to - pane.from) / 2, pane.to + (pane.to - pane.from) / 2);
+  console.log(`result: ${JSON.stringify({ painted, movements, blank, isDetailed: isDetailed(), isAhead })}`);
 })();

@@ -216,7 +216,7 @@ pub trait Arch: Sized + 'static {
     /// Programs this core's timer. A time that has passed fires at once.
     fn set_deadline(&mut self, deadline: Ticks);
     /// The relation of ticks to microseconds.
-    fn clock(&self) -> Clock;
+    fn clock(&self) -> &Clock;
 
     // ---- interrupts
 

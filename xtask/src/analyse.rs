@@ -4,12 +4,14 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use anyhow::Context;
 
 use crate::build::write_if_changed;
-use crate::cli::{AnalyseArguments, AnalyseCommand, AnalysedArguments, ExperimentArguments};
+use crate::cli::{
+    AnalyseArguments, AnalyseCommand, AnalysedArguments, ExperimentArguments, ReportFiles,
+};
 use crate::platform::Platform;
 use crate::programs::{self, Program};
 use crate::temporary;
@@ -23,8 +25,19 @@ const FIGURES: &str = "benches/overheads";
 pub(crate) fn run(workspace: &Workspace, arguments: &AnalyseArguments) -> Result {
     match &arguments.other {
         Some(AnalyseCommand::Experiment(arguments)) => return experiment(workspace, arguments),
-        Some(AnalyseCommand::Guests(analysed)) => {
-            return with_boards(workspace, &described(workspace, "guests", analysed)?);
+        Some(AnalyseCommand::Guests { analysed, files }) => {
+            let mut call = described(workspace, "guests", analysed)?;
+            write_into(&mut call, files);
+            return with_boards(workspace, &call);
+        }
+        Some(AnalyseCommand::Assign(arguments)) => {
+            let mut call = described(workspace, "assign", &arguments.analysed)?;
+            write_into(&mut call, &arguments.files);
+            extend(&mut call, "--cores", arguments.cores);
+            return with_boards(workspace, &call);
+        }
+        Some(AnalyseCommand::Switch { file, megahertz }) => {
+            return switch(workspace, file, *megahertz);
         }
         None => {}
     }
@@ -42,17 +55,34 @@ pub(crate) fn run(workspace: &Workspace, arguments: &AnalyseArguments) -> Result
         }
         None => None,
     };
-    let files = [
-        ("--jobs", jobs.as_ref().map(|file| file.path())),
-        ("--html", arguments.html.as_deref()),
-        ("--json", arguments.json.as_deref()),
-    ];
-    for (option, file) in files {
+    if let Some(jobs) = &jobs {
+        call.extend(["--jobs".into(), jobs.path().into()]);
+    }
+    write_into(&mut call, &arguments.files);
+    with_boards(workspace, &call)
+}
+
+/// Adds the files of a report to the analyser's arguments.
+fn write_into(call: &mut Vec<OsString>, files: &ReportFiles) {
+    for (option, file) in [("--html", &files.html), ("--json", &files.json)] {
         if let Some(file) = file {
             call.extend([option.into(), file.into()]);
         }
     }
-    with_boards(workspace, &call)
+}
+
+/// Adds a number to the analyser's arguments, if there is one.
+fn extend(call: &mut Vec<OsString>, option: &str, number: Option<impl ToString>) {
+    if let Some(number) = number {
+        call.extend([option.into(), number.to_string().into()]);
+    }
+}
+
+/// Fits what a switch between guests costs to the results of a benchmark.
+pub(crate) fn switch(workspace: &Workspace, file: &Path, megahertz: Option<u32>) -> Result {
+    let mut call = vec!["switch".into(), file.into()];
+    extend(&mut call, "--megahertz", megahertz);
+    programs::run(workspace, Program::Analyser, &call)
 }
 
 /// The analyser's arguments about a system; complaints about its description are shown.
@@ -76,10 +106,37 @@ fn described(
 
 /// Runs the analyser with a command that reads all boards.
 fn with_boards(workspace: &Workspace, call: &[OsString]) -> Result {
+    programs::run_with(workspace, Program::Analyser, call, boards(workspace)?)
+}
+
+/// All boards as the analyser reads them.
+fn boards(workspace: &Workspace) -> Result<Stdio> {
     let boards = temporary::File::new().context("cannot make a file for the boards")?;
     serde_json::to_writer(boards.handle(), &Platform::all_for_descriptions(workspace)?)?;
     let boards = fs::File::open(boards.path()).context("cannot read the file for the boards")?;
-    programs::run_with(workspace, Program::Analyser, call, Stdio::from(boards))
+    Ok(Stdio::from(boards))
+}
+
+/// What the analysis of a described system says if a deadline does not hold, or a job of a run took longer than its
+/// bound; `jobs` are those of the run, as the reader of traces prints them.
+pub(crate) fn complaint(
+    workspace: &Workspace,
+    description: &Path,
+    platform: &str,
+    jobs: &Path,
+) -> Result<Option<String>> {
+    let figures = of_platform(workspace, platform);
+    let analyser = programs::build(workspace, Program::Analyser)?;
+    let output = Command::new(&analyser)
+        .arg("report")
+        .arg(description)
+        .args(["--platform", platform, "--overheads"])
+        .args([&*figures, Path::new("--jobs"), jobs])
+        .stdin(boards(workspace)?)
+        .output()
+        .with_context(|| format!("cannot start {}", analyser.display()))?;
+    let words = [&*output.stdout, &output.stderr].concat();
+    Ok((!output.status.success()).then(|| String::from_utf8_lossy(&words).into_owned()))
 }
 
 /// Runs experiments with random task sets.
@@ -98,15 +155,8 @@ fn experiment(workspace: &Workspace, arguments: &ExperimentArguments) -> Result 
         folder.into(),
     ];
     call.extend(arguments.name.as_ref().map(OsString::from));
-    let numbers = [
-        ("--sets", arguments.sets.map(u64::from)),
-        ("--seed", arguments.seed),
-    ];
-    for (option, number) in numbers {
-        if let Some(number) = number {
-            call.extend([option.into(), number.to_string().into()]);
-        }
-    }
+    extend(&mut call, "--sets", arguments.sets);
+    extend(&mut call, "--seed", arguments.seed);
     programs::run(workspace, Program::Analyser, &call)
 }
 

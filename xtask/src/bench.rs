@@ -15,6 +15,7 @@ mod reference;
 mod run;
 mod scaling;
 mod speed;
+mod switch;
 mod table;
 
 use std::fs;
@@ -56,6 +57,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
     if let Some(suite) = &arguments.suite {
         require_suite(workspace, suite)?;
     }
+    switch::require_no_reference(arguments)?;
     let supervisor = Supervisor::new()?;
     let tools = setup::build_tools()?;
     let mut good = true;
@@ -245,7 +247,11 @@ fn one(bench: &Bench<'_>) -> Result<bool> {
             Some(measurement::parse_list(&text).with_context(context)?)
         }
     };
-    print!("{}", table::terminal(&measured, before.as_deref()));
+    let (points, rest): (Vec<_>, Vec<_>) = measured.iter().cloned().partition(switch::is_point);
+    print!("{}", table::terminal(&rest, before.as_deref()));
+    if !points.is_empty() {
+        switch::show(bench.workspace, &points)?;
+    }
     if let Some(file) = &arguments.json {
         fs::write(file, measurement::format_list(&measured)?)
             .with_context(|| format!("cannot write {}", file.display()))?;

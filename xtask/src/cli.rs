@@ -199,12 +199,8 @@ pub(crate) struct AnalyseArguments {
     /// Compare with this trace of a run, in which programs have marked their jobs.
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
-    /// Write the report into this file, as one page.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-    /// Write the report into this file, as JSON.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) files: ReportFiles,
     /// Make the files in benches/overheads/ from the reference results.
     #[arg(long, conflicts_with_all = ["system", "platform", "overheads", "html", "json"])]
     pub(crate) write_figures: bool,
@@ -217,7 +213,45 @@ pub(crate) enum AnalyseCommand {
     /// Without a name, the experiments are listed.
     Experiment(ExperimentArguments),
     /// Find partitions for the guests of a system: the smallest budgets, a schedule of domains, and contexts.
-    Guests(AnalysedArguments),
+    Guests {
+        #[command(flatten)]
+        analysed: AnalysedArguments,
+        #[command(flatten)]
+        files: ReportFiles,
+    },
+    /// Find cores, priorities and budgets with which a system is in time.
+    Assign(AssignArguments),
+    /// Find out what a switch between guests costs, from the results of `bench --suite switch --json FILE`.
+    Switch {
+        /// The results.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// How many of the counts a microsecond has, to see times instead of counts.
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+        megahertz: Option<u32>,
+    },
+}
+
+/// The files into which a report is written, beside the text on the terminal.
+#[derive(Args, Debug)]
+pub(crate) struct ReportFiles {
+    /// Write the report into this file, as one page.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write the report into this file, as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct AssignArguments {
+    #[command(flatten)]
+    pub(crate) analysed: AnalysedArguments,
+    /// How many cores may be used; those of the description by default.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) cores: Option<u32>,
+    #[command(flatten)]
+    pub(crate) files: ReportFiles,
 }
 
 /// What is analysed.

@@ -10,7 +10,7 @@ pub trait Timer {
     fn now(&self) -> Ticks;
 
     /// The relation of ticks to microseconds.
-    fn clock(&self) -> Clock;
+    fn clock(&self) -> &Clock;
 
     /// Arms the timer. A deadline that has passed raises the interrupt immediately.
     fn set_deadline(&mut self, deadline: Ticks);

@@ -36,8 +36,8 @@ impl<P: Platform> Arch for X86_64<P> {
         self.timer.arm(&mut self.local_apic, deadline);
     }
 
-    fn clock(&self) -> Clock {
-        self.clock
+    fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     fn interrupt_pending(&mut self) -> bool {

@@ -18,8 +18,8 @@ use userlib::{BootInfo, Environment, Outcome, Result, archive, println, runtime}
 /// those of that suite; if empty, all.
 const FILTER: &str = "filter";
 
-/// Suites that need several cores and a clock: they are run only if the filter begins with their name.
-const ON_REQUEST: [&str; 2] = ["locks", "smp"];
+/// Suites that need several cores and a clock, or caches: they are run only if the filter begins with their name.
+const ON_REQUEST: [&str; 3] = ["locks", "smp", "switch"];
 
 /// The parameter with the only variant of each benchmark that is run; if empty, all.
 const VARIANT: &str = "variant";

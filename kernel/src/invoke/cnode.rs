@@ -193,10 +193,8 @@ impl<A: Arch> Invocation<A> {
             .into());
         }
         let asks = threshold.0 > 0 || flags != 0;
-        kernel[endpoint].set_threshold(asks.then(|| EndpointThreshold {
-            needed: clock.ticks(Microseconds(threshold.0 + MIN_BUDGET.0)),
-            flags,
-        }));
+        let needed = clock.ticks(Microseconds(threshold.0 + MIN_BUDGET.0));
+        kernel[endpoint].set_threshold(asks.then_some(EndpointThreshold { needed, flags }));
         Ok(())
     }
 }

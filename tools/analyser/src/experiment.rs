@@ -136,7 +136,31 @@ mod tests {
             assert!(csv.starts_with(&expected), "{csv}");
             let seed = format!(" seed {}\n", experiments::SEED);
             assert!(csv.contains(&seed), "{csv}");
+            let sets = format!("; {} sets of ", experiments::SETS);
+            assert!(csv.contains(&sets), "{csv}");
             assert!(file.with_extension("svg").exists());
+        }
+    }
+
+    /// The table of the page is made of one line of each curve of global EDF.
+    #[test]
+    fn the_page_shows_the_curves() {
+        let folder = of_repository("docs/src/analysis");
+        let page = fs::read_to_string(folder.join("experiments.md")).unwrap();
+        for (name, title) in [
+            ("gedf-long-mean", "1 to 10 ms, mean"),
+            ("gedf-long-worst", "1 to 10 ms, worst"),
+            ("gedf-short-mean", "0.1 to 1 ms, mean"),
+            ("gedf-short-worst", "0.1 to 1 ms, worst"),
+        ] {
+            let csv = fs::read_to_string(folder.join(format!("experiments/{name}.csv"))).unwrap();
+            let line = csv.lines().find(|line| line.starts_with("2.2,")).unwrap();
+            // The bounds have a sentence of their own.
+            let shares = line.split(',').skip(1).take(5);
+            let percent =
+                shares.map(|share| format!(" {:.0} % |", share.parse::<f64>().unwrap() * 100.0));
+            let row = format!("| {title} |{}", percent.collect::<String>());
+            assert!(page.contains(&row), "{row}");
         }
     }
 }

@@ -1,18 +1,21 @@
-//! What `cargo xtask analyse` runs: the report about a system, partitions for its guests, experiments, and the file
-//! with the kernel's costs.
+//! What `cargo xtask analyse` runs: the report about a system, partitions for its guests, experiments, the cost of
+//! switches, and the file with the kernel's costs.
 //!
 //! The exit code is 0 if all deadlines hold, 1 if some do not, and 2 if the input cannot be analysed.
 
 mod experiment;
+mod switch;
 mod system;
 
 use std::io::{self, Write, stdin, stdout};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use system_analysis::{Figures, Instructions};
 
 use experiment::Experiments;
+use switch::Measured;
 use system::{Described, Outputs};
 
 /// How the analysis ended.
@@ -46,6 +49,9 @@ enum Command {
     Report {
         #[command(flatten)]
         system: Described,
+        /// The jobs in a trace, as JSON, which are compared with the bounds.
+        #[arg(long)]
+        jobs: Option<PathBuf>,
         #[command(flatten)]
         outputs: Outputs,
     },
@@ -53,11 +59,28 @@ enum Command {
     Guests {
         #[command(flatten)]
         system: Described,
+        #[command(flatten)]
+        outputs: Outputs,
+    },
+    /// Cores, priorities and budgets for a system. The boards, as JSON, are read from stdin.
+    Assign {
+        #[command(flatten)]
+        system: Described,
+        /// The most cores.
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..=64))]
+        cores: Option<u32>,
+        #[command(flatten)]
+        outputs: Outputs,
     },
     /// Runs experiments, or lists them.
     Experiment {
         #[command(flatten)]
         experiments: Experiments,
+    },
+    /// What a switch between guests costs, from the results of the benchmark suite `switch`.
+    Switch {
+        #[command(flatten)]
+        measured: Measured,
     },
     /// Prints the file with the costs of the kernel on a platform.
     Figures {
@@ -98,9 +121,19 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result {
     match command {
-        Command::Report { system, outputs } => system::report(&system.read(stdin())?, &outputs),
-        Command::Guests { system } => system::guests(&system.read(stdin())?),
+        Command::Report {
+            system,
+            jobs,
+            outputs,
+        } => system::report(&system.read(stdin())?, jobs.as_deref(), &outputs),
+        Command::Guests { system, outputs } => system::guests(&system.read(stdin())?, &outputs),
+        Command::Assign {
+            system,
+            cores,
+            outputs,
+        } => system::assign(&system.read(stdin())?, cores, &outputs),
         Command::Experiment { experiments } => experiment::run(&experiments),
+        Command::Switch { measured } => switch::run(&measured),
         Command::Figures { platform, counts } => {
             let counts = Instructions {
                 section: counts.section,
@@ -131,9 +164,11 @@ mod tests {
     fn calls_of_the_tool_are_understood() {
         for call in [
             "report s.toml --platform pc99 --overheads o.toml --jobs j --html h --json n",
-            "guests s.toml --platform pc99 --overheads o.toml",
+            "guests s.toml --platform pc99 --overheads o.toml --html h --json n",
+            "assign s.toml --platform pc99 --overheads o.toml --cores 4 --html h --json n",
             "experiment --overheads o.toml --out f",
             "experiment --overheads o.toml --out f gedf-long-mean --sets 7 --seed 8",
+            "switch results.json --megahertz 800",
             "figures --platform pc99 --section 1 --switch 2 --call 3 --interrupt 4 --timeout 5",
         ] {
             let words = ["analyser"].into_iter().chain(call.split(' '));

@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use serde::Deserialize;
 use system_analysis::partitions::partitions;
-use system_analysis::{Figures, Observed, Report, Time, analyse};
+use system_analysis::{Figures, Observed, Time, analyse, assignment};
 use system_description::{Platform, Source, System, check};
 
 use crate::{Outcome, Result, print};
@@ -26,18 +26,32 @@ pub(crate) struct Described {
     overheads: PathBuf,
 }
 
-/// What is compared with the bounds, and where the report is written.
-#[derive(Args)]
+/// The files into which a result is written, beside the text on stdout.
+#[derive(Args, Default)]
 pub(crate) struct Outputs {
-    /// The jobs in a trace, as JSON.
-    #[arg(long)]
-    jobs: Option<PathBuf>,
-    /// The report as one page.
+    /// As one page.
     #[arg(long)]
     html: Option<PathBuf>,
-    /// The report as JSON.
+    /// As JSON.
     #[arg(long)]
     json: Option<PathBuf>,
+}
+
+impl Outputs {
+    /// Writes the files, then the text.
+    fn write(&self, text: &str, html: impl Fn() -> String, json: impl Fn() -> String) -> Result {
+        let files: [(_, &dyn Fn() -> String); 2] = [(&self.html, &html), (&self.json, &json)];
+        for (file, form) in files {
+            if let Some(file) = file {
+                let written = file
+                    .parent()
+                    .map_or(Ok(()), fs::create_dir_all)
+                    .and_then(|()| fs::write(file, form()));
+                written.with_context(|| format!("cannot write {}", file.display()))?;
+            }
+        }
+        print(text)
+    }
 }
 
 impl Described {
@@ -67,28 +81,23 @@ pub(crate) fn figures(file: &Path) -> Result<Figures> {
     Figures::read(&text).map_err(|error| anyhow!("{shown}: {}", error.trim_end()))
 }
 
-/// The report about a system: printed, and written into files.
-pub(crate) fn report((system, figures): &(System, Figures), outputs: &Outputs) -> Result {
-    let mut report = analyse(system, figures)
-        .map_err(|problems| anyhow!("this cannot be analysed: {}", problems.join("\n  and: ")))?;
-    if let Some(jobs) = &outputs.jobs {
+/// The report about a system, beside what a trace shows.
+pub(crate) fn report(
+    (system, figures): &(System, Figures),
+    jobs: Option<&Path>,
+    outputs: &Outputs,
+) -> Result {
+    let mut report = analyse(system, figures).map_err(all)?;
+    if let Some(jobs) = jobs {
         report.observe(&observed(jobs)?);
     }
-    let files = [
-        (&outputs.html, Report::html as fn(&Report) -> String),
-        (&outputs.json, Report::json),
-    ];
-    for (file, form) in files {
-        if let Some(file) = file {
-            let written = file
-                .parent()
-                .map_or(Ok(()), fs::create_dir_all)
-                .and_then(|()| fs::write(file, form(&report)));
-            written.with_context(|| format!("cannot write {}", file.display()))?;
-        }
-    }
-    print(&report.text())?;
+    outputs.write(&report.text(), || report.html(), || report.json())?;
     Ok(Outcome::of(report.holds))
+}
+
+/// What is wrong with a system, in one error.
+fn all(problems: Vec<String>) -> anyhow::Error {
+    anyhow!("this cannot be analysed: {}", problems.join("\n  and: "))
 }
 
 /// The jobs of components; those have the number 0.
@@ -114,10 +123,21 @@ fn observed(jobs: &Path) -> Result<Vec<Observed>> {
 }
 
 /// Partitions for the guests of a system.
-pub(crate) fn guests((system, figures): &(System, Figures)) -> Result {
+pub(crate) fn guests((system, figures): &(System, Figures), outputs: &Outputs) -> Result {
     let found = partitions(system, figures)
         .map_err(|problem| anyhow!("there are no partitions to find: {problem}"))?;
-    print(&found.text())?;
+    outputs.write(&found.text(), || found.html(), || found.json())?;
+    Ok(Outcome::of(found.holds()))
+}
+
+/// Cores, priorities and budgets for a system, on at most so many cores.
+pub(crate) fn assign(
+    (system, figures): &(System, Figures),
+    cores: Option<u32>,
+    outputs: &Outputs,
+) -> Result {
+    let found = assignment::assign(system, figures, cores).map_err(all)?;
+    outputs.write(&found.text(), || found.html(), || found.json())?;
     Ok(Outcome::of(found.holds()))
 }
 
@@ -164,20 +184,28 @@ mod tests {
         )
         .unwrap();
         let outputs = Outputs {
-            jobs: None,
             html: Some(path("new/report.html")),
             json: None,
         };
-        assert_eq!(report(&read, &outputs).unwrap(), Outcome::Holds);
+        assert_eq!(report(&read, None, &outputs).unwrap(), Outcome::Holds);
         let page = fs::read_to_string(path("new/report.html")).unwrap();
         assert!(page.contains("control"), "{page}");
         // A job that took longer than its bound.
+        let late = report(&read, Some(&path("jobs")), &Outputs::default());
+        assert_eq!(late.unwrap(), Outcome::Fails);
         let outputs = Outputs {
-            jobs: Some(path("jobs")),
-            html: None,
-            json: None,
+            html: Some(path("new/assignment.html")),
+            json: Some(path("new/assignment.json")),
         };
-        assert_eq!(report(&read, &outputs).unwrap(), Outcome::Fails);
+        assert_eq!(assign(&read, None, &outputs).unwrap(), Outcome::Holds);
+        let json = fs::read_to_string(path("new/assignment.json")).unwrap();
+        assert!(json.contains("\"holds\": true"), "{json}");
+        assert!(path("new/assignment.html").exists());
+        let error = guests(&read, &outputs).unwrap_err().to_string();
+        assert!(
+            error.ends_with("no component has a guest; add `guest`"),
+            "{error}"
+        );
         described.platform = "kzm".to_string();
         let error = described.read(boards.as_bytes()).unwrap_err().to_string();
         assert!(error.ends_with("describes no system for kzm"), "{error}");

@@ -70,7 +70,8 @@ fn decreasing(tasks: &[Task]) -> Vec<usize> {
     order.into_iter().map(|(_, task)| task).collect()
 }
 
-/// An assignment to `cores` cores that each accept their tasks, or none if one task finds no core.
+/// An assignment to `cores` cores that each accept their tasks, or none if one task finds no core. `accepts` gets the
+/// core, too.
 ///
 /// # Errors
 /// Those of `accepts`.
@@ -78,7 +79,7 @@ pub fn pack(
     tasks: &[Task],
     cores: usize,
     fit: Fit,
-    mut accepts: impl FnMut(&[usize]) -> Result<bool>,
+    mut accepts: impl FnMut(usize, &[usize]) -> Result<bool>,
 ) -> Result<Finding<Option<Assignment>>> {
     let mut filled = Cores::new(cores);
     for task in decreasing(tasks) {
@@ -92,7 +93,7 @@ pub fn pack(
         let mut found = None;
         for core in order {
             filled.tasks[core].push(task);
-            if accepts(&filled.tasks[core])? {
+            if accepts(core, &filled.tasks[core])? {
                 found = Some(core);
                 break;
             }
@@ -106,14 +107,16 @@ pub fn pack(
     Ok(PACK.finds(Some(filled.assignment(tasks.len()))))
 }
 
-/// An assignment to `cores` cores that each accept their tasks, or none if there is none.
+/// An assignment to `cores` cores that each accept their tasks, or none if there is none. `accepts` gets the core,
+/// too, and `is_plain` tells of a core whether it is like any other one as long as it has no tasks.
 ///
 /// # Errors
 /// If there are more than [`MOST_EXACT`] tasks; those of `accepts`.
 pub fn exact(
     tasks: &[Task],
     cores: usize,
-    mut accepts: impl FnMut(&[usize]) -> Result<bool>,
+    is_plain: impl Fn(usize) -> bool,
+    mut accepts: impl FnMut(usize, &[usize]) -> Result<bool>,
 ) -> Result<Finding<Option<Assignment>>> {
     if tasks.len() > MOST_EXACT {
         return Err(Error::NotApplicable {
@@ -123,29 +126,32 @@ pub fn exact(
     }
     let order = decreasing(tasks);
     let mut filled = Cores::new(cores);
-    let found = place(&order, &mut filled, &mut accepts)?;
+    let found = place(&order, &mut filled, &is_plain, &mut accepts)?;
     Ok(EXACT.finds(found.then(|| filled.assignment(tasks.len()))))
 }
 
 fn place(
     order: &[usize],
     filled: &mut Cores,
-    accepts: &mut impl FnMut(&[usize]) -> Result<bool>,
+    is_plain: &impl Fn(usize) -> bool,
+    accepts: &mut impl FnMut(usize, &[usize]) -> Result<bool>,
 ) -> Result<bool> {
     let Some((task, rest)) = order.split_first() else {
         return Ok(true);
     };
+    // Empty cores that are like each other are tried once.
+    let mut tried_empty = false;
     for core in 0..filled.tasks.len() {
-        let is_empty = filled.tasks[core].is_empty();
+        let is_like_others = filled.tasks[core].is_empty() && is_plain(core);
+        if is_like_others && tried_empty {
+            continue;
+        }
+        tried_empty |= is_like_others;
         filled.tasks[core].push(*task);
-        if accepts(&filled.tasks[core])? && place(rest, filled, accepts)? {
+        if accepts(core, &filled.tasks[core])? && place(rest, filled, is_plain, accepts)? {
             return Ok(true);
         }
         filled.tasks[core].pop();
-        // Other empty cores are the same.
-        if is_empty {
-            break;
-        }
     }
     Ok(false)
 }

@@ -148,7 +148,7 @@ fn globally(tasks: &[Task]) -> Result<bool> {
 /// 1973).
 fn partitioned(tasks: &[Task], overheads: Option<&Overheads>) -> Result<bool> {
     let one = Ratio::from_integer(1.into());
-    let fits = |places: &[usize]| {
+    let fits = |_, places: &[usize]| {
         let of_core: Vec<_> = places.iter().map(|place| tasks[*place].clone()).collect();
         Ok(charged(&of_core, overheads, 1).is_some_and(|tasks| used(&tasks) <= one))
     };

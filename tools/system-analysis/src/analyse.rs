@@ -8,8 +8,8 @@ use schedulability::fixed::{
 };
 use schedulability::supply::Supply;
 use schedulability::{Error, Time};
-use system_description::System;
 use system_description::system::DomainId;
+use system_description::{Duration, System};
 
 use crate::model::{Level, Partition, prioritised};
 use crate::report::{Curve, Kind, Part, Report, Row, Source, Verdict};
@@ -41,22 +41,10 @@ pub(crate) fn holds(system: &System, figures: &Figures) -> bool {
 
 fn rows(system: &System, figures: &Figures) -> Result<Vec<Row>, Vec<String>> {
     let (mut rows, mut problems) = (Vec::new(), Vec::new());
-    let levels: BTreeSet<u8> = system
-        .components
-        .iter()
-        .map(|one| one.criticality)
-        .chain([0])
-        .collect();
     for core in system.cores() {
-        for domain in (0..system.domains.len()).map(DomainId) {
-            for level in &levels {
-                match Partition::new(system, figures, core, domain, Level::At(*level)) {
-                    Ok(partition) => {
-                        partition_rows(system, figures, domain, &partition, *level, &mut rows)
-                    }
-                    Err(more) => problems.extend(more),
-                }
-            }
+        match core_rows(system, figures, core) {
+            Ok(more) => rows.extend(more),
+            Err(more) => problems.extend(more),
         }
     }
     match global::rows(system, figures) {
@@ -69,6 +57,35 @@ fn rows(system: &System, figures: &Figures) -> Result<Vec<Row>, Vec<String>> {
     let mut known = BTreeSet::new();
     problems.retain(|problem| known.insert(problem.clone()));
     Err(problems)
+}
+
+/// The rows of one core, but for components under user-level schedulers.
+///
+/// # Errors
+/// What is not known or impossible.
+pub(crate) fn core_rows(
+    system: &System,
+    figures: &Figures,
+    core: u32,
+) -> Result<Vec<Row>, Vec<String>> {
+    let (mut rows, mut problems) = (Vec::new(), Vec::new());
+    let levels = system.components.iter().map(|one| one.criticality);
+    let levels: BTreeSet<u8> = levels.chain([0]).collect();
+    for domain in (0..system.domains.len()).map(DomainId) {
+        for level in &levels {
+            match Partition::new(system, figures, core, domain, Level::At(*level)) {
+                Ok(partition) => {
+                    partition_rows(system, figures, domain, &partition, *level, &mut rows)
+                }
+                Err(more) => problems.extend(more),
+            }
+        }
+    }
+    if problems.is_empty() {
+        Ok(rows)
+    } else {
+        Err(problems)
+    }
 }
 
 fn partition_rows(
@@ -122,7 +139,7 @@ pub(crate) fn turns(system: &System, figures: &Figures, domain: DomainId) -> Opt
     let turns: Vec<_> = turns
         .map(|turn| (time(turn.duration), turn.domain == domain))
         .collect();
-    let lost = figures.section(system.cores().len()) + time(figures.switch);
+    let lost = figures.section(system.cores().len()) + figures.switch();
     (!turns.is_empty()).then_some((turns, lost))
 }
 
@@ -401,16 +418,24 @@ fn assumptions(system: &System, figures: &Figures) -> Vec<String> {
              for a call and its reply",
             figures.platform, figures.section, figures.release, figures.switch, figures.call
         ),
-        "costs are the longest execution times, with caches as they are after a preemption; the kernel enforces \
-         budgets, thresholds and limits, not costs"
-            .to_string(),
+        format!(
+            "costs are the longest execution times, {}; the kernel enforces budgets, thresholds and limits, not costs",
+            match figures.cache_refill {
+                Duration::ZERO => "with caches as they are after a preemption".into(),
+                refill =>
+                    format!("with warm caches; each switch adds {refill} until they are warm again"),
+            }
+        ),
     ];
     if system.cores().len() > 1 {
         let cores = system.cores().len();
         all.push(format!(
-            "each kernel entry waits at most {} for each of the {} other cores",
+            "each kernel entry waits at most {} for {}",
             figures.other_core,
-            cores - 1
+            match cores - 1 {
+                1 => "the other core".into(),
+                others => format!("each of the {others} other cores"),
+            }
         ));
     }
     let silent = system.components.iter().flat_map(|one| {

@@ -20,6 +20,8 @@ pub struct Figures {
     pub release: Duration,
     /// A kernel entry in which a thread stops running, and the next one continues.
     pub switch: Duration,
+    /// What the thread that continues loses, because its working set is no longer in the caches.
+    pub cache_refill: Duration,
     /// A call of a server and its reply.
     pub call: Duration,
     /// A kernel entry by the interrupt of a device.
@@ -64,12 +66,13 @@ impl Figures {
         }
     }
 
-    fn all(&self) -> [(&'static str, Duration); 8] {
+    fn all(&self) -> [(&'static str, Duration); 9] {
         [
             ("smallest-budget", self.smallest_budget),
             ("section", self.section),
             ("release", self.release),
             ("switch", self.switch),
+            ("cache-refill", self.cache_refill),
             ("call", self.call),
             ("interrupt", self.interrupt),
             ("timeout", self.timeout),
@@ -100,10 +103,25 @@ impl Figures {
         text += &line("section", bound, ", the bound of the suite `delay`");
         text += &line("release", bound, ", a whole section");
         text += &line("switch", counts.switch, ", measured");
+        text += "cache-refill = \"0 us\" # emulators have no caches; on hardware: `cargo xtask bench --suite switch`\n";
         text += &line("call", counts.call, " with the reply, measured");
         text += &line("interrupt", counts.interrupt, ", measured");
         text += &line("timeout", counts.timeout, ", measured");
         text + &line("other-core", bound, ", the bound for each other core")
+    }
+
+    /// These costs for a system of which only `counted` cores are looked at, while `cores` will be used.
+    pub(crate) fn as_if(&self, cores: usize, counted: usize) -> Self {
+        let others = |count: usize| count.max(1) as u64 - 1;
+        let mut figures = self.clone();
+        if others(counted) > 0 {
+            let all = self
+                .other_core
+                .as_nanos()
+                .saturating_mul(others(cores.max(counted)));
+            figures.other_core = Duration::from_nanos(all.div_ceil(others(counted)));
+        }
+        figures
     }
 
     /// What a job of a thread costs the kernel beside its calls: its release, its end, and its interrupt.
@@ -114,7 +132,12 @@ impl Figures {
             Time::ZERO
         };
         let entries = if has_interrupt { 3 } else { 2 };
-        time(self.release) + time(self.switch) + interrupt + self.waiting(entries, cores)
+        time(self.release) + self.switch() + interrupt + self.waiting(entries, cores)
+    }
+
+    /// What it costs that another thread runs.
+    pub(crate) fn switch(&self) -> Time {
+        time(self.switch) + time(self.cache_refill)
     }
 
     /// What a call costs.
@@ -170,7 +193,7 @@ mod tests {
     fn nothing_can_be_left_out_or_misspelt() {
         let text = Figures::from_instructions("board", &COUNTS);
         let lines: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
-        assert_eq!(lines.len(), 9);
+        assert_eq!(lines.len(), 10);
         for place in 0..lines.len() {
             let mut fewer = lines.clone();
             let left_out = fewer.remove(place);
@@ -183,7 +206,7 @@ mod tests {
             let misspelt = format!("{}\ncontext-{left_out}", fewer.join("\n"));
             let error = Figures::read(&misspelt).unwrap_err();
             assert!(
-                error.contains("unknown field `context-") && error.contains("line 9"),
+                error.contains("unknown field `context-") && error.contains("line 10"),
                 "{error}"
             );
         }
@@ -201,5 +224,8 @@ mod tests {
         assert_eq!(figures.job(false, 1), Time::from_micros(12));
         assert_eq!(figures.job(false, 3), Time::from_micros(12 + 2 * 2 * 10));
         assert_eq!(figures.section(2), Time::from_micros(20));
+        let with_caches = text.replace("cache-refill = \"0 us\"", "cache-refill = \"50 us\"");
+        let with_caches = Figures::read(&with_caches).unwrap();
+        assert_eq!(with_caches.job(false, 1), Time::from_micros(62));
     }
 }

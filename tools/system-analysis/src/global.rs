@@ -40,9 +40,7 @@ pub fn overheads(decision: Time, figures: &Figures, cores: usize) -> Overheads {
         release_latency: figures.section(cores),
         schedule: decision,
         // The scheduler wakes up by a timeout or a message, and runs the next thread.
-        context_switch: figures.end_of_budget(cores)
-            + time(figures.switch)
-            + figures.waiting(1, cores),
+        context_switch: figures.end_of_budget(cores) + figures.switch() + figures.waiting(1, cores),
         remote_reschedule: time(figures.interrupt) + time(figures.other_core),
         release_core: false,
     }

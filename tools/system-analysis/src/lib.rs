@@ -5,13 +5,16 @@
 //! data, which is printed as text, as one HTML page, or as JSON.
 
 mod analyse;
+pub mod assignment;
 mod changes;
 mod figures;
 mod global;
 mod guest;
 mod model;
+mod page;
 pub mod partitions;
 pub mod report;
+mod search;
 mod waits;
 
 pub use analyse::analyse;

@@ -17,10 +17,26 @@ pub struct Jobs {
     pub done: u64,
     /// The number of jobs that missed their deadlines.
     pub missed: u64,
-    /// The longest time from release to completion, in ticks; from the begin of jobs without a mark of their release.
+    /// The longest time from release to completion, in ticks.
+    ///
+    /// Without a mark of its release, a job counts from the time at which its thread could run again after the job
+    /// before: it was woken, or its replenishment was due. The first job of a task counts from its begin.
     pub longest: u64,
-    /// The release of each job that is not done, or its begin, by its number.
+    /// The release of each job that is not done, by its number.
     since: BTreeMap<u64, u64>,
+    /// The completion of the last job.
+    last_done: Option<u64>,
+}
+
+impl Jobs {
+    /// The release of a job that begins at `begun`, while its thread can run since `ready`.
+    fn release(&self, begun: u64, ready: Option<u64>) -> u64 {
+        let release = self
+            .last_done
+            .zip(ready)
+            .map(|(done, ready)| ready.max(done));
+        release.filter(|release| *release <= begun).unwrap_or(begun)
+    }
 }
 
 /// The mark in a [`Kind::Marked`] event: what, and of which task.
@@ -34,11 +50,20 @@ pub(crate) fn mark(event: &Event) -> Option<(Mark, u32)> {
 pub fn jobs(trace: &Trace) -> Vec<Jobs> {
     let mut state = State::default();
     let mut tasks: BTreeMap<(ThreadKey, u32), Jobs> = BTreeMap::new();
+    // The time since which each thread can run, or at which it can run again.
+    let mut ready: BTreeMap<ThreadKey, u64> = BTreeMap::new();
     for one in &trace.events {
         let event = &one.event;
         state.apply(event);
-        let marked = mark(event).zip(state.thread(event.subject));
-        let Some(((mark, task), thread)) = marked else {
+        let Some(thread) = state.thread(event.subject) else {
+            continue;
+        };
+        match event.kind() {
+            Some(Kind::Woken) => _ = ready.insert(thread, event.time),
+            Some(Kind::Postponed) => _ = ready.insert(thread, event.a),
+            _ => {}
+        }
+        let Some((mark, task)) = mark(event) else {
             continue;
         };
         if matches!(mark, Mark::Number | Mark::Text) {
@@ -46,11 +71,16 @@ pub fn jobs(trace: &Trace) -> Vec<Jobs> {
         }
         let jobs = tasks.entry((thread, task)).or_default();
         match mark {
-            Mark::Released | Mark::Begun => {
+            Mark::Released => {
                 jobs.since.entry(event.b).or_insert(event.time);
+            }
+            Mark::Begun => {
+                let release = jobs.release(event.time, ready.get(&thread).copied());
+                jobs.since.entry(event.b).or_insert(release);
             }
             Mark::Done => {
                 jobs.done += 1;
+                jobs.last_done = Some(event.time);
                 let since = jobs.since.remove(&event.b);
                 let taken = since.map_or(0, |since| event.time - since);
                 jobs.longest = jobs.longest.max(taken);

@@ -208,6 +208,37 @@ fn programs_mark_their_jobs() {
     assert!(number.is_some_and(|line| line.contains(",Marked,")));
 }
 
+/// A thread that marks where its jobs of 0.9 ms begin and end, below one that takes the first 4 ms of each 7, but for
+/// the very first. It is released at 10, 20 and 30 ms, and continues at 11, 20 and 32 ms.
+fn below(setup: &mut Setup) {
+    let busy = SchedParameters::new(Microseconds(4_000), Microseconds(7_000));
+    setup.thread("busy", 20).time(busy).run(|| {
+        syscall::yield_now();
+        loop {
+            work(Microseconds(100));
+        }
+    });
+    let time = SchedParameters::new(Microseconds(2_000), Microseconds(10_000)).sporadic();
+    setup.thread("worker", 10).time(time).run(|| {
+        for job in 0..4 {
+            marks::begun(0, job);
+            work(Microseconds(900));
+            marks::done(0, job);
+            syscall::yield_now();
+        }
+    });
+}
+
+#[test]
+fn a_job_is_released_when_its_thread_can_run_again() {
+    let trace = read(&simulated(below, 200_000, 100_000));
+    let found = jobs(&trace);
+    assert_eq!((&*found[0].thread, found[0].done), ("worker", 4));
+    // The last one: two milliseconds before it begins, and a few kernel entries of a microsecond.
+    let response = trace.microseconds(found[0].longest);
+    assert!((2_890.0..2_950.0).contains(&response), "{response}");
+}
+
 #[test]
 fn the_page_has_the_whole_trace() {
     let (trace, ..) = run("timeout", 20, 1_000_000);

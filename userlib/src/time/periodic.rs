@@ -34,6 +34,11 @@ impl Periodic {
         }
     }
 
+    /// The release of the current job.
+    pub fn release(&self) -> Microseconds {
+        self.next - self.period
+    }
+
     /// Waits for the next release; returns how late the thread has reached it. If the release has passed, the
     /// thread continues at once, with the remaining budget of the head replenishment. So missed releases are
     /// made up for, one by one; a thread can skip jobs depending on the returned value.

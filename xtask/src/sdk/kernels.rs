@@ -142,8 +142,13 @@ pub(super) fn find<'a>(
     }
     let of_platform = kernels.iter().filter(|one| one.platform == platform);
     let there_are: Vec<_> = of_platform.map(|one| format!("`{one}`")).collect();
+    // This option is implied by a description.
+    let why = match recipe.abi.contains(&AbiOption::Domains) {
+        true => ". A description with `schedule` needs several domains; build it in a checkout",
+        false => "",
+    };
     bail!(
-        "the SDK has no kernel for {platform} with `{}`; it has those with: {}",
+        "the SDK has no kernel for {platform} with `{}`; it has those with: {}{why}",
         options(recipe),
         there_are.join(", ")
     )
@@ -220,7 +225,8 @@ mod tests {
                 ..plain
             }),
             "the SDK has no kernel for kzm with `--kernel bench --abi domains`; it has those with: \
-             `--kernel debug`, `--kernel release`"
+             `--kernel debug`, `--kernel release`. A description with `schedule` needs several domains; build it in a \
+             checkout"
         );
         let log = Some(LogLevel::Info);
         assert!(error(Recipe { log, ..plain }).contains("`--kernel debug --log info`"));

@@ -46,7 +46,8 @@ const EVERYWHERE: [&str; 2] = ["demo", "lines"];
 const ON_ARCHITECTURES: [&str; 2] = ["faults", "restarts"];
 /// The test of a trace.
 const TRACE: &str = "trace";
-/// The example that also runs in host time, and whose trace is checked; in a short run on a platform without options.
+/// The example that also runs in host time, and whose trace is checked on several platforms; in a short run on a platform
+/// without options. A full run checks traces of all examples there.
 const DEMO: &str = "demo";
 /// The files of the suite that depend on a board.
 const BOARD: &str =
@@ -285,6 +286,21 @@ pub(super) fn runs<'a>(
                 cores,
                 ..run(System::load(workspace, DEMO)?)
             });
+        }
+        // One platform is enough for what examples do.
+        let others = System::names(workspace).into_iter();
+        let others =
+            others.filter(|name| name != DEMO && scope == Scope::All && platform.is_sample());
+        for name in others {
+            let system = System::load(workspace, &name)?;
+            let fits = system.cores <= arguments.cores.count;
+            if fits && system.runs_on(&platform.name) {
+                runs.push(Run {
+                    is_example: true,
+                    is_traced: true,
+                    ..run(system)
+                });
+            }
         }
     }
     if all && !own || fuzz {

@@ -2,6 +2,7 @@
 //! end. Only printed results count: a run that ends unexpectedly is a failure.
 
 use std::ffi::OsString;
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -27,7 +28,7 @@ use crate::setup::{self, BuildTools};
 use crate::system::System;
 use crate::temporary;
 use crate::workspace::Workspace;
-use crate::{Result, bochs};
+use crate::{Result, analyse, bochs};
 
 /// The parameters with the fuzzer's seed and number of calls in thousands, empty for its own, the divisor of its own
 /// number of calls, and whether it prints every call.
@@ -221,8 +222,13 @@ impl Run<'_> {
             };
             let mut tally = tell(&name, end.failure());
             if let Some(ram) = ram {
-                let complaint = self.check_trace(ram)?;
+                let trace = temporary::File::new_in(self.workspace.target())?;
+                let complaint = self.check_trace(ram, trace.path())?;
                 tally += tell("trace::rules_hold", complaint.as_deref());
+                if let Some(jobs) = self.jobs(trace.path())? {
+                    let complaint = self.check_bounds(&jobs)?;
+                    tally += tell("trace::bounds_hold", complaint.as_deref());
+                }
             }
             return Ok(tally);
         }
@@ -243,12 +249,12 @@ impl Run<'_> {
         Ok(tally)
     }
 
-    /// What the reader of traces complains about in the trace that is in the machine's RAM.
-    fn check_trace(&self, ram: &Path) -> Result<Option<String>> {
+    /// What the reader of traces complains about in the trace that is in the machine's RAM, which becomes the file
+    /// `trace`.
+    fn check_trace(&self, ram: &Path, trace: &Path) -> Result<Option<String>> {
         let reader = programs::build_by_profile(self.workspace, Program::Trace, "tool")?;
-        let trace = temporary::File::new_in(self.workspace.target())?;
-        let collection = programs::collection(&self.platform.name, ram, trace.path());
-        let check = [OsString::from("check"), trace.path().into()];
+        let collection = programs::collection(&self.platform.name, ram, trace);
+        let check = [OsString::from("check"), trace.into()];
         for arguments in [&collection[..], &check] {
             let output = Command::new(&reader).args(arguments).output();
             let output = output.with_context(|| format!("cannot start {}", reader.display()))?;
@@ -258,6 +264,29 @@ impl Run<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// The jobs that programs have marked in a trace, as JSON, if there are any.
+    fn jobs(&self, trace: &Path) -> Result<Option<Vec<u8>>> {
+        let reader = programs::build_by_profile(self.workspace, Program::Trace, "tool")?;
+        let output = Command::new(&reader).arg("jobs").arg(trace).output();
+        let output = output.with_context(|| format!("cannot start {}", reader.display()))?;
+        let jobs = programs::printed(output)?;
+        Ok(Some(jobs).filter(|jobs| jobs.trim_ascii() != b"[]"))
+    }
+
+    /// What the analysis of the system complains about, beside the jobs of this run.
+    fn check_bounds(&self, jobs: &[u8]) -> Result<Option<String>> {
+        let file = temporary::File::new_in(self.workspace.target())?;
+        fs::write(file.path(), jobs).context("cannot write the jobs")?;
+        let folder = format!("systems/{}", self.system.name);
+        let description = System::file(self.workspace, &folder);
+        analyse::complaint(
+            self.workspace,
+            &description,
+            &self.platform.name,
+            file.path(),
+        )
     }
 
     /// Whether time is the number of executed instructions, so that a busy host affects no test.

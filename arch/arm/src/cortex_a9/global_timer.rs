@@ -113,8 +113,8 @@ impl Timer for GlobalTimer {
         Ticks(count(&self.registers))
     }
 
-    fn clock(&self) -> Clock {
-        self.clock
+    fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     fn set_deadline(&mut self, deadline: Ticks) {

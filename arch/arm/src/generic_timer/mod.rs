@@ -69,8 +69,8 @@ impl Timer for GenericTimer {
         Ticks(registers::count())
     }
 
-    fn clock(&self) -> Clock {
-        self.clock
+    fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     fn set_deadline(&mut self, deadline: Ticks) {

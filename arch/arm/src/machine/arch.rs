@@ -37,7 +37,7 @@ impl<V: ExecutionState, P: Platform> Arch for Machine<V, P> {
         self.timer.set_deadline(deadline);
     }
 
-    fn clock(&self) -> Clock {
+    fn clock(&self) -> &Clock {
         self.timer.clock()
     }
 

@@ -29,6 +29,7 @@ suites![
     criticality,
     edf,
     delay,
+    switch,
     locks,
     smp
 ];

@@ -1,6 +1,6 @@
 //! Recorded bugs of seL4's multicore kernel. What one core can show of them is tested in `sel4_history`.
 
-use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use core::sync::atomic::{AtomicIsize, Ordering::Relaxed};
 
 use crate::support::counters::{self, count, count_for_ever, moves};
 use crate::support::events::{self, note, noted};
@@ -105,12 +105,9 @@ fn issue_633_contexts_die_as_their_budget_ends_on_another_core(test: &mut Test) 
 /// As 633, with the thread waiting for its next replenishment on that core.
 fn issue_677_contexts_of_another_core_die_while_they_wait(test: &mut Test) -> Outcome {
     for core in test.further_cores() {
-        let thread = test.timed_on(
-            core,
-            BELOW,
-            SchedParameters::new(us(500), ms(1000)),
-            || count_for_ever(0),
-        )?;
+        let thread = test.timed_on(core, BELOW, SchedParameters::new(us(500), ms(1000)), || {
+            count_for_ever(0)
+        })?;
         thread.start()?;
         test.sleep(ms(5))?;
         let stands = count(0);
@@ -127,26 +124,32 @@ fn issue_677_contexts_of_another_core_die_while_they_wait(test: &mut Test) -> Ou
     Ok(())
 }
 
-/// Each period began later than it should, so that periods drifted.
+/// Each period began later than it should, so that periods drifted. A single late one says nothing, as an emulator that
+/// counts instructions runs one core after the other: so the least lateness counts.
 fn issue_844_periods_do_not_drift_on_any_core(test: &mut Test) -> Outcome {
     const TURNS: usize = 200;
-    static PASSED: AtomicUsize = AtomicUsize::new(0);
+    static LATE: AtomicIsize = AtomicIsize::new(0);
     let time = SchedParameters::new(us(100), ms(1)).sporadic();
     for core in test.further_cores() {
         let startup = test.startup;
         let thread = test.timed_on(core, ABOVE, time, move || {
             let clock = Clock::from_startup(startup);
             let first = clock.now();
-            for _ in 0..TURNS {
+            let mut least = isize::MAX;
+            for turn in 1..=TURNS {
                 syscall::yield_now();
+                let late = (clock.now() - first).0 as isize - 1000 * turn as isize;
+                if turn > TURNS / 2 {
+                    least = least.min(late);
+                }
             }
-            PASSED.store((clock.now() - first).0 as usize, Relaxed);
+            LATE.store(least, Relaxed);
             note('e');
         })?;
         thread.start()?;
         check!(test.comes_true(|| noted() == "e")?);
         events::forget();
-        let late = PASSED.load(Relaxed) as isize - 1000 * TURNS as isize;
+        let late = LATE.load(Relaxed);
         check!(late <= 10, "{late} us");
     }
     Ok(())

@@ -1,5 +1,7 @@
 //! What a switch between guests costs, as progress that is lost while caches fill.
 
+use std::fmt;
+
 use crate::{Error, Finding, Method, Result, Time};
 
 /// [`SwitchCost::lost`], [`fit`] and their source.
@@ -21,6 +23,21 @@ pub enum Loss {
     Linear,
     /// Exponentially, to within 5 % of the loss at the end.
     Exponential,
+}
+
+impl Loss {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Flood, Self::Linear, Self::Exponential];
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Flood => "flood",
+            Self::Linear => "linear",
+            Self::Exponential => "exponential",
+        })
+    }
 }
 
 /// The cost of switches for a working set in a state of the caches.
@@ -65,6 +82,22 @@ pub struct Sample {
     pub work: Time,
 }
 
+/// The function and the cost that explain measurements best, by least squares.
+///
+/// # Errors
+/// Those of [`fit`].
+pub fn best_fit(samples: &[Sample]) -> Result<Finding<(Loss, SwitchCost)>> {
+    let mut best: Option<(f64, Loss, SwitchCost)> = None;
+    for loss in Loss::ALL {
+        let (unexplained, cost) = search(loss, samples)?;
+        if best.is_none_or(|(least, ..)| unexplained < least) {
+            best = Some((unexplained, loss, cost));
+        }
+    }
+    let (_, loss, cost) = best.expect("there is a function");
+    Ok(SWITCH.finds((loss, cost)))
+}
+
 /// The cost that explains measurements best, by least squares.
 ///
 /// For each time of recovery the best share follows directly, so only the time is searched, with ever finer steps.
@@ -72,6 +105,11 @@ pub struct Sample {
 /// # Errors
 /// If there are fewer than three measurements at different times, or one has more work than time.
 pub fn fit(loss: Loss, samples: &[Sample]) -> Result<Finding<SwitchCost>> {
+    Ok(SWITCH.finds(search(loss, samples)?.1))
+}
+
+/// The squares of what the best cost leaves unexplained, and that cost.
+fn search(loss: Loss, samples: &[Sample]) -> Result<(f64, SwitchCost)> {
     let mut times: Vec<_> = samples.iter().map(|sample| sample.time).collect();
     times.sort_unstable();
     times.dedup();
@@ -116,17 +154,16 @@ pub fn fit(loss: Loss, samples: &[Sample]) -> Result<Finding<SwitchCost>> {
         low = (best.2 - width * 2.0).max(low);
         high = (best.2 + width * 2.0).min(high);
     }
-    Ok(SWITCH.finds(SwitchCost {
+    let cost = SwitchCost {
         progress: 1.0 - best.1,
         recovery: Time::of(best.2.round() as i128),
-    }))
+    };
+    Ok((best.0, cost))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const ALL: [Loss; 3] = [Loss::Flood, Loss::Linear, Loss::Exponential];
 
     /// i.MX6, 64 KiB of dirty cache.
     const IMX6: SwitchCost = SwitchCost {
@@ -137,7 +174,7 @@ mod tests {
     #[test]
     fn losses_are_the_published_ones() {
         let published = [[18, 36, 55, 87], [9, 18, 27, 45], [6, 12, 18, 29]];
-        for (loss, expected) in ALL.into_iter().zip(published) {
+        for (loss, expected) in Loss::ALL.into_iter().zip(published) {
             for (rate, percent) in [1u64, 2, 3, 5].into_iter().zip(expected) {
                 let lost = IMX6.lost(loss, Time::from_nanos(1_000_000 / rate)) * 100.0;
                 assert!(
@@ -150,7 +187,7 @@ mod tests {
 
     #[test]
     fn the_fit_finds_what_made_the_measurements() {
-        for loss in ALL {
+        for loss in Loss::ALL {
             let samples: Vec<_> = (1..=40)
                 .map(|step| {
                     let time = Time::from_micros(step * 10);
@@ -160,6 +197,7 @@ mod tests {
                 })
                 .collect();
             let found = fit(loss, &samples).unwrap().value;
+            assert_eq!(best_fit(&samples).unwrap().value, (loss, found));
             assert!((found.progress - 0.131).abs() < 0.002, "{loss:?} {found:?}");
             let off = (found.recovery - IMX6.recovery).nanos().abs();
             assert!(off < 1_000, "{loss:?} {found:?}");

@@ -228,7 +228,7 @@ fn choices() {
         Ok(edf::schedulable(tasks, &[], supply)?.value.holds())
     };
     let tasks = [6, 5, 3, 2, 4].map(|cost| task("task", cost, 10, 10));
-    let accepts = |places: &[usize]| {
+    let accepts = |_, places: &[usize]| {
         let chosen: Vec<_> = places.iter().map(|place| tasks[*place].clone()).collect();
         holds(&chosen, &Processor)
     };
@@ -245,7 +245,7 @@ fn choices() {
     }
     lines.push(format!(
         "| exact | {} |",
-        shown(exact(&tasks, 2, accepts).unwrap().value)
+        shown(exact(&tasks, 2, |_| true, accepts).unwrap().value)
     ));
     let two = [task("a", 2, 20, 20), task("b", 3, 30, 30)];
     for period in [1, 2, 5, 10] {

@@ -15,8 +15,8 @@ fn edf_holds(tasks: &[Task], supply: &dyn Supply) -> Result<bool> {
     Ok(edf::schedulable(tasks, &[], supply)?.value == Verdict::Holds)
 }
 
-fn on_a_core(tasks: &[Task]) -> impl FnMut(&[usize]) -> Result<bool> {
-    |places: &[usize]| {
+fn on_a_core(tasks: &[Task]) -> impl FnMut(usize, &[usize]) -> Result<bool> {
+    |_, places: &[usize]| {
         let chosen: Vec<_> = places.iter().map(|place| tasks[*place].clone()).collect();
         edf_holds(&chosen, &Processor)
     }
@@ -44,11 +44,11 @@ fn the_exact_search_finds_what_there_is() {
     let (mut better, mut none) = (0, 0);
     for _ in 0..500 {
         let tasks = constrained(&mut random, 6, 20);
-        let found = exact(&tasks, 2, on_a_core(&tasks)).unwrap().value;
+        let found = exact(&tasks, 2, |_| true, on_a_core(&tasks)).unwrap().value;
         let any = (0..1 << 6).any(|choice: u32| {
             (0..2).all(|core| {
                 let places: Vec<_> = (0..6).filter(|task| choice >> task & 1 == core).collect();
-                on_a_core(&tasks)(&places).unwrap()
+                on_a_core(&tasks)(0, &places).unwrap()
             })
         });
         assert_eq!(found.is_some(), any, "{tasks:?}");
@@ -57,7 +57,7 @@ fn the_exact_search_finds_what_there_is() {
         for assignment in packed.iter().chain([&found]).flatten() {
             for core in 0..2 {
                 let places: Vec<_> = (0..6).filter(|task| assignment[*task] == core).collect();
-                assert!(on_a_core(&tasks)(&places).unwrap());
+                assert!(on_a_core(&tasks)(0, &places).unwrap());
             }
         }
         better += u32::from(found.is_some() && packed.iter().any(Option::is_none));
@@ -65,7 +65,26 @@ fn the_exact_search_finds_what_there_is() {
     }
     assert!(better > 2 && none > 10, "{better} {none}");
     let many = vec![task(1, 90, 90); 21];
-    assert!(exact(&many, 2, on_a_core(&many)).is_err());
+    assert!(exact(&many, 2, |_| true, on_a_core(&many)).is_err());
+}
+
+/// The first core has other work, the second and the third have none: 0.8 fits there only.
+#[test]
+fn cores_with_other_work_are_not_like_empty_ones() {
+    let tasks = [8, 7, 5].map(|cost| task(cost, 10, 10));
+    let beside = |core: usize, places: &[usize]| {
+        let chosen = places.iter().map(|place| tasks[*place].clone());
+        let other = (core == 0).then(|| task(4, 10, 10));
+        let all: Vec<_> = chosen.chain(other).collect();
+        edf_holds(&all, &Processor)
+    };
+    let found = exact(&tasks, 3, |core| core != 0, beside).unwrap().value;
+    assert_eq!(found, Some(vec![1, 2, 0]));
+    // As if all empty cores were alike, the first refusal would end the search.
+    let found = exact(&tasks, 3, |_| true, beside).unwrap().value;
+    assert_eq!(found, None);
+    let packed = pack(&tasks, 3, Fit::First, beside).unwrap().value;
+    assert_eq!(packed, Some(vec![1, 2, 0]));
 }
 
 #[test]

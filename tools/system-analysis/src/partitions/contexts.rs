@@ -1,20 +1,14 @@
 //! Partitions as contexts: each guest has a budget, and what it leaves is for all others.
 
-use system_description::file::Replenishment;
-use system_description::system::{self, ComponentId, Context, DomainId};
-use system_description::{Duration, System};
+use system_description::System;
+use system_description::system::{ComponentId, Context, DomainId};
 
 use super::Needs;
 use crate::analyse::{hopeless, settle};
 use crate::model::{Level, Partition};
 use crate::report::Verdict;
+use crate::search::{smallest, with_context};
 use crate::{Figures, guest};
-
-/// The smallest budget of the kernel's contexts, in microseconds.
-const SMALLEST: u64 = 20;
-
-/// Parts of the shortest period of a guest's tasks that are tried.
-const PARTS: u64 = 4;
 
 /// A context for each guest.
 pub struct Contexts {
@@ -46,58 +40,22 @@ pub(super) fn of(system: &System, figures: &Figures, needs: &[Needs]) -> Result<
             ));
         }
         let shortest = guest.tasks.iter().map(|task| task.period.as_micros()).min();
-        let Some(context) = smallest(&system, figures, id, shortest.unwrap_or_default()) else {
+        let fits = |context: Context| holds(&system, figures, id, context);
+        let Some(context) = smallest(shortest.unwrap_or_default(), fits) else {
             return Err(format!(
                 "no budget of guest `{name}` in a part of its shortest period suffices at priority {}; raise the \
                  priority, or shorten what runs before it",
                 system[id].priority.unwrap_or_default()
             ));
         };
-        system.components[id.0].time = system::Time::Context(context);
+        system = with_context(&system, id, context);
     }
     Ok(Contexts { system })
 }
 
-fn smallest(system: &System, figures: &Figures, id: ComponentId, shortest: u64) -> Option<Context> {
-    let mut best: Option<Context> = None;
-    for parts in 1..=PARTS {
-        let period = shortest / parts;
-        let with = |budget: u64| Context {
-            budget: Duration::from_micros(budget),
-            period: Duration::from_micros(period),
-            replenishment: Replenishment::Sporadic,
-            extra_refills: 8,
-            idling: false,
-        };
-        let fits = |budget: u64| holds(system, figures, id, with(budget));
-        let (mut low, mut high) = (SMALLEST, period.saturating_sub(1));
-        if low > high || !fits(high) {
-            // A large budget may be used up too late; a half may not.
-            high /= 2;
-            if low > high || !fits(high) {
-                continue;
-            }
-        }
-        while low < high {
-            let middle = low.midpoint(high);
-            if fits(middle) {
-                high = middle;
-            } else {
-                low = middle + 1;
-            }
-        }
-        let found = with(high);
-        if best.is_none_or(|best| found.share() < best.share()) {
-            best = Some(found);
-        }
-    }
-    best
-}
-
 /// Whether a guest meets its deadlines with a context, and can use all of that.
 fn holds(system: &System, figures: &Figures, id: ComponentId, context: Context) -> bool {
-    let mut system = system.clone();
-    system.components[id.0].time = system::Time::Context(context);
+    let system = with_context(system, id, context);
     let core = system[id].core;
     let partition = Partition::new(&system, figures, core, DomainId(0), Level::At(0));
     let (Ok(partition), Some(guest)) = (partition, &system[id].guest) else {

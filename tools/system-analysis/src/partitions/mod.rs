@@ -2,6 +2,8 @@
 //! that do, with which no time is wasted.
 
 mod contexts;
+mod html;
+mod json;
 mod schedule;
 mod text;
 
@@ -54,7 +56,7 @@ pub struct Partitions {
 pub fn partitions(system: &System, figures: &Figures) -> Result<Partitions, String> {
     let system = prioritised(system)?;
     let cores = system.cores().len();
-    let switch = figures.section(cores) + time(figures.switch);
+    let switch = figures.section(cores) + figures.switch();
     let needs = system.ids().filter_map(|id| {
         let guest = system[id].guest.as_ref()?;
         Some(needs(id, guest, switch).map_err(|error| format!("{}: {error}", system[id].name)))
@@ -75,17 +77,30 @@ pub fn partitions(system: &System, figures: &Figures) -> Result<Partitions, Stri
 }
 
 impl Partitions {
-    /// All of it, for people.
+    /// As text.
     pub fn text(&self) -> String {
         text::of(self)
     }
 
+    /// As one HTML page without references to anything else.
+    pub fn html(&self) -> String {
+        html::of(self)
+    }
+
+    /// As JSON; times are in nanoseconds.
+    pub fn json(&self) -> String {
+        json::of(self)
+    }
+
     /// Whether all guests have a partition.
     pub fn holds(&self) -> bool {
-        self.schedule
-            .as_ref()
-            .is_ok_and(|found| found.misses.is_empty())
-            || self.contexts.is_ok()
+        self.schedule_holds() || self.contexts.is_ok()
+    }
+
+    /// Whether all guests are in time in their turns of domains.
+    fn schedule_holds(&self) -> bool {
+        let schedule = self.schedule.as_ref();
+        schedule.is_ok_and(|found| found.misses.is_empty())
     }
 }
 

@@ -2,65 +2,27 @@
 
 use std::fmt::Write;
 
-use schedulability::guests::{INTERFACE, Interface, PROXY, Proxy};
+use schedulability::Method;
+use schedulability::guests::{INTERFACE, PROXY};
 use schedulability::tables::{ENCLOSE, SYNTHESIS};
 use system_description::System;
 use system_description::file::GuestPolicy;
 use system_description::system::Time as Given;
 
-use super::Partitions;
+use super::{Needs, Partitions};
 use crate::report::shown;
+
+/// The methods that are used.
+pub(super) const METHODS: [&Method; 4] = [&PROXY, &INTERFACE, &SYNTHESIS, &ENCLOSE];
 
 pub(super) fn of(all: &Partitions) -> String {
     let mut text = String::new();
     let system = &all.system;
-    let title = system.title.as_deref().unwrap_or("A system");
-    let _ = writeln!(text, "{title}, on {}", system.platform);
+    let _ = writeln!(text, "{}, on {}", title(system), system.platform);
     for one in &all.needs {
-        let component = &system[one.component];
-        let Some(guest) = &component.guest else {
-            continue;
-        };
-        let tasks = match guest.tasks.len() {
-            1 => "1 task".to_string(),
-            count => format!("{count} tasks"),
-        };
-        let kind = match guest.policy {
-            GuestPolicy::RateMonotonic => "rate-monotonic",
-            GuestPolicy::Edf => "EDF",
-            GuestPolicy::TimeTable => "time table",
-        };
-        let percent = |parts: i128| format!("{}.{:02} %", parts / 10_000, parts % 10_000 / 100);
-        let _ = writeln!(
-            text,
-            "\nguest {}: {tasks}, {kind}, {} of the processor",
-            component.name,
-            percent(one.used)
-        );
-        for (name, proxy) in ["fixed slots", "sliding budgets"]
-            .into_iter()
-            .zip(&one.proxies)
-        {
-            let line = |proxy: &Proxy| {
-                let (budget, period) = (shown(proxy.budget), shown(proxy.period));
-                format!("{budget} in each {period}, price {:.3}", proxy.price)
-            };
-            if let Some(proxy) = proxy {
-                let _ = writeln!(text, "  {:28}{}", format!("proxy, {name}"), line(proxy));
-            }
-        }
-        for (name, found) in ["fixed slots", "sliding budgets"]
-            .into_iter()
-            .zip(&one.interfaces)
-        {
-            let line = |found: &Interface| {
-                let share = (found.budget * 1_000_000).covered_by(found.period);
-                let (budget, period) = (shown(found.budget), shown(found.period));
-                format!("{budget} in each {period}, {}", percent(share))
-            };
-            if let Some(found) = found {
-                let _ = writeln!(text, "  {:28}{}", format!("smallest, {name}"), line(found));
-            }
+        let _ = writeln!(text, "\n{}", headline(system, one));
+        for (name, value) in needs(one) {
+            let _ = writeln!(text, "  {name:28}{value}");
         }
     }
     let _ = writeln!(text, "\nas a schedule of domains");
@@ -79,13 +41,8 @@ pub(super) fn of(all: &Partitions) -> String {
         Ok(found) => writeln!(text, "{}", contexts(&found.system)),
         Err(why) => writeln!(text, "  not found: {why}"),
     };
-    let _ = writeln!(text, "\nassumptions");
-    let _ = writeln!(
-        text,
-        "  a switch to a guest takes {} from its turn: a section of the kernel, and a switch of threads",
-        shown(all.switch)
-    );
-    for method in [&PROXY, &INTERFACE, &SYNTHESIS, &ENCLOSE] {
+    let _ = writeln!(text, "\nassumptions\n  {}", assumption(all));
+    for method in METHODS {
         for line in method.to_string().lines() {
             let _ = writeln!(text, "  {line}");
         }
@@ -93,8 +50,65 @@ pub(super) fn of(all: &Partitions) -> String {
     text
 }
 
+pub(super) fn title(system: &System) -> &str {
+    system.title.as_deref().unwrap_or("A system")
+}
+
+/// A guest in a line.
+pub(super) fn headline(system: &System, needs: &Needs) -> String {
+    let component = &system[needs.component];
+    let Some(guest) = &component.guest else {
+        return component.name.clone();
+    };
+    let tasks = match guest.tasks.len() {
+        1 => "1 task".to_string(),
+        count => format!("{count} tasks"),
+    };
+    let kind = match guest.policy {
+        GuestPolicy::RateMonotonic => "rate-monotonic",
+        GuestPolicy::Edf => "EDF",
+        GuestPolicy::TimeTable => "time table",
+    };
+    format!(
+        "guest {}: {tasks}, {kind}, {} of the processor",
+        component.name,
+        percent(needs.used)
+    )
+}
+
+fn percent(parts: i128) -> String {
+    format!("{}.{:02} %", parts / 10_000, parts % 10_000 / 100)
+}
+
+/// What a guest needs: names and values.
+pub(super) fn needs(needs: &Needs) -> Vec<(String, String)> {
+    let slots = || ["fixed slots", "sliding budgets"].into_iter();
+    let proxies = slots().zip(&needs.proxies).filter_map(|(name, proxy)| {
+        let proxy = proxy.as_ref()?;
+        let (budget, period) = (shown(proxy.budget), shown(proxy.period));
+        let value = format!("{budget} in each {period}, price {:.3}", proxy.price);
+        Some((format!("proxy, {name}"), value))
+    });
+    let smallest = slots().zip(&needs.interfaces).filter_map(|(name, found)| {
+        let found = found.as_ref()?;
+        let share = (found.budget * 1_000_000).covered_by(found.period);
+        let (budget, period) = (shown(found.budget), shown(found.period));
+        let value = format!("{budget} in each {period}, {}", percent(share));
+        Some((format!("smallest, {name}"), value))
+    });
+    proxies.chain(smallest).collect()
+}
+
+/// What was assumed, beside the assumptions of the methods.
+pub(super) fn assumption(all: &Partitions) -> String {
+    format!(
+        "a switch to a guest takes {} from its turn: a section of the kernel, and a switch of threads",
+        shown(all.switch)
+    )
+}
+
 /// What the description must say for a schedule.
-fn schedule(system: &System) -> String {
+pub(super) fn schedule(system: &System) -> String {
     let mut text = "schedule = [\n".to_string();
     for turn in &system.schedule {
         let (domain, duration) = (&system[turn.domain], turn.duration);
@@ -133,7 +147,7 @@ fn schedule(system: &System) -> String {
 }
 
 /// What the description must say for contexts.
-fn contexts(system: &System) -> String {
+pub(super) fn contexts(system: &System) -> String {
     let guests = system.components.iter().filter(|one| one.guest.is_some());
     let lines = guests.filter_map(|one| match one.time {
         Given::Context(context) => Some(format!(

@@ -1,8 +1,8 @@
 //! The report: plain data, and its forms.
 
-mod html;
+pub(crate) mod html;
 mod picture;
-mod text;
+pub(crate) mod text;
 
 use schedulability::{Method, Time};
 use serde::{Serialize, Serializer};
@@ -264,7 +264,7 @@ pub(crate) fn words(source: Source) -> &'static str {
     }
 }
 
-fn nanos<S: Serializer>(time: &Time, to: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn nanos<S: Serializer>(time: &Time, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_i64(i64::try_from(time.nanos()).unwrap_or(i64::MAX))
 }
 

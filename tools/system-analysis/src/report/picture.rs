@@ -26,7 +26,7 @@ pub(super) fn of(row: &Row) -> String {
         |time: Time| HEIGHT - below - time.nanos() as f64 / up as f64 * (HEIGHT - above - below);
     let mut svg = format!(
         "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"Supply and demand of {}\">",
-        super::html::escaped(&row.name)
+        crate::page::escaped(&row.name)
     );
     for quarter in 0..=4 {
         let at = |whole: i128| Time::from_nanos((whole * quarter / 4) as u64);

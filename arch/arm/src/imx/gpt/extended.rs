@@ -75,8 +75,8 @@ impl Timer for ExtendedGpt {
         Ticks(extend(self.overflows, count, overflow))
     }
 
-    fn clock(&self) -> Clock {
-        self.clock
+    fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     /// A deadline after the next overflow needs no comparator: the overflow raises the timer interrupt, and

@@ -1,11 +1,9 @@
 //! From texts to verdicts.
 
-mod common;
-
 use schedulability::Time;
 use system_analysis::{Report, Source as Origin, Verdict, analyse};
 
-use common::{figures, system};
+use crate::common::{figures, system};
 
 #[track_caller]
 fn report_with(text: &str, each: &str) -> Report {
@@ -296,7 +294,7 @@ fn reports_have_three_forms() {
     assert_eq!(json["holds"], false);
     assert_eq!(json["rows"][0]["deadline"], 20_000_000);
     let hostile = "title = \"<script>&\"\n".to_string() + THREE;
-    assert!(!crate::report(&hostile).html().contains("<script>"));
+    assert!(!self::report(&hostile).html().contains("<script>"));
 }
 
 /// Whatever a description says, the answer is a report or sentences.

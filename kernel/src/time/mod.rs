@@ -1,8 +1,12 @@
 //! Units of time. Ticks and microseconds are different types, because most budget bugs are unit bugs.
 
+mod fraction;
+
 use core::ops::{Add, AddAssign, Sub, SubAssign};
 
 use abi::WORD_BITS;
+
+use fraction::Fraction;
 
 /// Ticks of the platform's clock: a time since boot, or a duration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,8 +76,11 @@ impl Microseconds {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     ticks_per_second: u64,
-    /// Stored because every kernel entry needs it, and divisions are expensive.
+    /// Stored because every kernel entry needs it.
     min_budget: Ticks,
+    max_period: Microseconds,
+    ticks_per_microsecond: Fraction,
+    microseconds_per_tick: Fraction,
 }
 
 /// The kernel's worst-case execution time, an upper bound on one kernel entry, from which the smallest budget
@@ -92,53 +99,48 @@ impl Clock {
     /// Below 1 MHz: the interface's unit would be finer than the clock.
     pub const fn new(ticks_per_second: u64) -> Self {
         assert!(ticks_per_second >= 1_000_000);
+        let ticks_per_microsecond = Fraction::new(ticks_per_second, 1_000_000);
         Self {
             ticks_per_second,
-            min_budget: ticks(MIN_BUDGET, ticks_per_second),
+            min_budget: Ticks(ticks_per_microsecond.of(MIN_BUDGET.0)),
+            max_period: Microseconds(u64::MAX / ticks_per_second / 8 * 1_000_000),
+            ticks_per_microsecond,
+            microseconds_per_tick: Fraction::new(1_000_000, ticks_per_second),
         }
     }
 
     /// Ticks in a second.
-    pub const fn frequency(self) -> u64 {
+    pub const fn frequency(&self) -> u64 {
         self.ticks_per_second
     }
 
     /// The ticks of a duration, rounded down.
-    pub const fn ticks(self, time: Microseconds) -> Ticks {
-        ticks(time, self.ticks_per_second)
+    pub const fn ticks(&self, time: Microseconds) -> Ticks {
+        Ticks(self.ticks_per_microsecond.of(time.0))
     }
 
     /// The first tick at which the clock shows this time since boot, or a later one.
-    pub const fn first_tick(self, time: Microseconds) -> Ticks {
+    pub const fn first_tick(&self, time: Microseconds) -> Ticks {
         let ticks = self.ticks(time);
         let is_before = self.microseconds(ticks).0 < time.0;
         Ticks(ticks.0 + is_before as u64)
     }
 
     /// The microseconds of a duration, rounded down.
-    pub const fn microseconds(self, ticks: Ticks) -> Microseconds {
-        let whole = ticks.0 / self.ticks_per_second * 1_000_000;
-        let part = ticks.0 % self.ticks_per_second * 1_000_000 / self.ticks_per_second;
-        Microseconds(whole + part)
+    pub const fn microseconds(&self, ticks: Ticks) -> Microseconds {
+        Microseconds(self.microseconds_per_tick.of(ticks.0))
     }
 
     /// The smallest budget in ticks.
-    pub const fn min_budget(self) -> Ticks {
+    pub const fn min_budget(&self) -> Ticks {
         self.min_budget
     }
 
     /// The longest period: an eighth of the range that can be converted, so that sums of a few periods and a
     /// time since boot never overflow.
-    pub const fn max_period(self) -> Microseconds {
-        Microseconds(u64::MAX / self.ticks_per_second / 8 * 1_000_000)
+    pub const fn max_period(&self) -> Microseconds {
+        self.max_period
     }
-}
-
-/// The ticks of a duration, rounded down.
-const fn ticks(time: Microseconds, ticks_per_second: u64) -> Ticks {
-    let whole = time.0 / 1_000_000 * ticks_per_second;
-    let part = time.0 % 1_000_000 * ticks_per_second / 1_000_000;
-    Ticks(whole + part)
 }
 
 #[cfg(test)]

@@ -1,12 +1,10 @@
 //! Partitions for guests: what is proposed holds when it is written into the description.
 
-mod common;
-
 use schedulability::Time;
 use system_analysis::partitions::{Partitions, partitions};
 use system_analysis::{Figures, Observed, Report, Verdict, analyse};
 
-use common::{figures, system};
+use crate::common::{applied, figures, system};
 
 fn found(text: &str, each: &str) -> Partitions {
     let system = system(text).expect("the description is good");
@@ -16,37 +14,6 @@ fn found(text: &str, each: &str) -> Partitions {
 fn report(text: &str, each: &str) -> Report {
     let system = system(text).unwrap_or_else(|| panic!("this is no description:\n{text}"));
     analyse(&system, &figures(each)).unwrap()
-}
-
-/// Writes proposed lines into the tables of a description, instead of the guests' time that is written there.
-fn applied(text: &str, proposed: &str) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    let mut table = "";
-    for line in text.lines() {
-        if let Some(name) = line.strip_prefix("[component.") {
-            table = name.trim_end_matches(']');
-        }
-        let has = |key| proposed.contains(&format!("component.{table}.{key} ="));
-        let is_time = ["budget =", "period =", "slice =", "priority ="]
-            .iter()
-            .any(|key| line.starts_with(key));
-        if !(is_time && (has("slice") || has("budget"))) {
-            lines.push(line.into());
-        }
-    }
-    let mut first = String::new();
-    for line in proposed.lines() {
-        let Some(rest) = line.strip_prefix("component.") else {
-            first += &format!("{line}\n");
-            continue;
-        };
-        let (path, value) = rest.split_once(" = ").unwrap();
-        let (table, key) = path.rsplit_once('.').unwrap();
-        let header = format!("[component.{table}]");
-        let place = lines.iter().position(|line| *line == header).unwrap();
-        lines.insert(place + 1, format!("{key} = {value}"));
-    }
-    first + &lines.join("\n")
 }
 
 /// The part of the text between two headings.
@@ -128,6 +95,29 @@ fn a_schedule_is_the_one_made_by_hand() {
     assert_eq!(found.needs[0].interfaces, [None; 2]);
 }
 
+#[test]
+fn forms_say_the_same() {
+    let found = found(PLANE, "0 us");
+    let (text, page) = (found.text(), found.html());
+    let json: serde_json::Value = serde_json::from_str(&found.json()).unwrap();
+    assert_eq!(json["schedule"]["turns"][1]["duration"], 3_334_000);
+    assert_eq!(json["guests"][1]["smallest"]["fixed"]["period"], 10_000_000);
+    let lines = json["schedule"]["lines"].as_array().unwrap();
+    let lines: Vec<_> = lines.iter().map(|line| line.as_str().unwrap()).collect();
+    assert_eq!(lines.join("\n"), part(&text, "a schedule of domains"));
+    for line in lines {
+        assert!(page.contains(&line.replace('"', "&quot;")), "{line}");
+    }
+    // There are no contexts for a guest with a time table; both say why.
+    let why = json["contexts"]["why"].as_str().unwrap();
+    assert!(
+        text.contains(why) && page.contains("has a time table"),
+        "{why}"
+    );
+    assert!(page.matches("<rect").count() == 9 && page.ends_with("</body></html>\n"));
+    assert!(!page.contains("http://") && !page.contains("https://"));
+}
+
 /// The supervisor of systems that are built runs beside the components without guests, and takes no guest's turn.
 #[test]
 fn a_proposal_says_where_the_supervisor_is() {
@@ -136,9 +126,6 @@ fn a_proposal_says_where_the_supervisor_is() {
         .replace("budget =", "program = \"q\"\npriority = 6\nbudget =");
     let text = found(&built, "0 us").text();
     let written = applied(&built, part(&text, "a schedule of domains"));
-    // Programs have priorities, which are not proposed.
-    let written = written.replace("priority = 5\n", "");
-    let written = written.replace("program =", "priority = 5\nprogram =");
     let again = system(&written).unwrap();
     let supervisor = again.supervisor.unwrap();
     assert_eq!(again[supervisor.domain], "rest");
@@ -256,9 +243,9 @@ fn partitions_that_cannot_be_are_refused_with_a_sentence() {
 /// The example of the book, with the kernel's costs on pc99: the page shows what the command prints.
 #[test]
 fn the_page_about_partitions_shows_what_is_found() {
-    let page = include_str!("../../../docs/src/analysis/partitions.md");
-    let text = include_str!("../../../docs/src/analysis/partitions.toml");
-    let figures = Figures::read(include_str!("../../../benches/overheads/pc99.toml")).unwrap();
+    let page = include_str!("../../../../docs/src/analysis/partitions.md");
+    let text = include_str!("../../../../docs/src/analysis/partitions.toml");
+    let figures = Figures::read(include_str!("../../../../benches/overheads/pc99.toml")).unwrap();
     let mut system = system(text).unwrap();
     system.platform = "pc99".into();
     let found = partitions(&system, &figures).unwrap();

@@ -3,17 +3,20 @@
 //!
 //! The page "Traces" of the book is the tutorial; the format is on the page "The trace format".
 
+mod budget;
 mod collect;
 pub mod export;
 mod file;
 mod inversion;
 mod jobs;
 mod rules;
+pub mod serve;
 mod state;
 mod summary;
 mod timeline;
 mod trace;
 
+pub use budget::remaining_budget;
 pub use collect::collect;
 pub use file::{Answer, File, Unreadable};
 pub use inversion::{Inversion, inversions};
@@ -21,5 +24,5 @@ pub use jobs::{Jobs, jobs};
 pub use rules::{Complaint, check};
 pub use state::{Activity, Context, ContextKey, Core, State, Status, Thread, ThreadKey};
 pub use summary::summary;
-pub use timeline::{ContextLane, Moved, Span, ThreadLane, Timeline, record};
+pub use timeline::{ContextLane, Marked, Moved, Span, ThreadLane, Timeline, record};
 pub use trace::{Lost, Numbered, Trace};

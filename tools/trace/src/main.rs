@@ -1,8 +1,10 @@
 //! `cargo xtask trace`: says what is in a trace, checks it, and exports it.
 
+mod view;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{self, ExitCode};
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use serde_json::{Value, json};
@@ -52,6 +54,9 @@ enum Command {
         /// Write the page into this file, which needs no network, and start no browser.
         #[arg(long, value_name = "FILE")]
         html: Option<PathBuf>,
+        /// Serve the page on 127.0.0.1 until Ctrl-C, as is done with more than a million events.
+        #[arg(long, conflicts_with = "html")]
+        serve: bool,
     },
     /// Writes the trace in the format of another tool.
     Export {
@@ -109,7 +114,7 @@ fn main() -> ExitCode {
             println!("{}", listed(&trace));
             true
         }),
-        Command::View { files, html } => view(&files, html),
+        Command::View { files, html, serve } => view::view(&files, html, serve),
         Command::Export {
             file,
             format,
@@ -165,32 +170,6 @@ fn listed(trace: &Trace) -> Value {
         })
     });
     jobs.collect()
-}
-
-/// Writes the page of traces; without a file for it, beside the first one, and opens it in a browser.
-fn view(files: &[PathBuf], html: Option<PathBuf>) -> Result<bool, String> {
-    let starts = html.is_none();
-    let page = html.unwrap_or_else(|| files[0].with_extension("html"));
-    let traces: Result<Vec<_>, _> = files.iter().map(|file| read(file)).collect();
-    let traces = traces?;
-    let names = files
-        .iter()
-        .map(|file| file.file_stem().unwrap_or_default());
-    let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
-    let named = names.iter().map(|name| &**name).zip(&traces);
-    let text = export::html(&named.collect::<Vec<_>>());
-    let written = fs::write(&page, text);
-    written.map_err(|error| format!("cannot write {}: {error}", page.display()))?;
-    println!("{}", page.display());
-    if starts
-        && process::Command::new("xdg-open")
-            .arg(&page)
-            .spawn()
-            .is_err()
-    {
-        println!("no browser could be started; open the page in one");
-    }
-    Ok(true)
 }
 
 /// Prints the complaints about a trace. Returns whether there are none.

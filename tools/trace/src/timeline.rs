@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use trace_format::{End, Event, Kind, Move, ObjectId};
+use trace_format::{End, Event, Kind, Mark, Move, ObjectId};
 
+use crate::jobs::mark;
 use crate::state::reason_of_move;
 use crate::{ContextKey, Core, State, Status, ThreadKey, Trace};
 
@@ -24,6 +25,21 @@ pub struct Span {
 
 /// When a context moves, the threads that had it before and afterwards, and why.
 pub type Moved = (u64, Option<ThreadKey>, Option<ThreadKey>, Option<Move>);
+
+/// A point that a program has marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marked {
+    /// When, in ticks.
+    pub time: u64,
+    /// The thread that has marked it.
+    pub thread: ThreadKey,
+    /// What it says.
+    pub mark: Mark,
+    /// The number of its task.
+    pub task: u32,
+    /// The number of the job, a number, or a text.
+    pub value: u64,
+}
 
 /// A thread over time.
 #[derive(Clone, Debug, Default)]
@@ -66,6 +82,8 @@ pub struct Timeline {
     pub threads: Vec<ThreadLane>,
     /// The contexts, by [`ContextKey`].
     pub contexts: Vec<ContextLane>,
+    /// The marks of programs, in the order of time.
+    pub marks: Vec<Marked>,
 }
 
 impl Timeline {
@@ -168,6 +186,18 @@ impl Timeline {
                     self.threads[thread.0].timeouts += 1;
                 }
             }
+            Some(Kind::Marked) => {
+                if let Some(((mark, task), thread)) = mark(event).zip(state.thread(event.subject)) {
+                    let value = event.b;
+                    self.marks.push(Marked {
+                        time,
+                        thread,
+                        mark,
+                        task,
+                        value,
+                    });
+                }
+            }
             _ => {}
         }
         self.make_room(state);
@@ -263,6 +293,26 @@ impl ContextLane {
     pub fn donations(&self) -> usize {
         let calls = self.moves.iter();
         calls.filter(|(.., why)| *why == Some(Move::Call)).count()
+    }
+
+    /// The calls with which it was donated, from each donation to the return, by their ends.
+    pub fn calls(&self) -> Vec<(u64, u64)> {
+        let mut open = Vec::new();
+        let mut calls = Vec::new();
+        for &(time, from, to, why) in &self.moves {
+            match why {
+                Some(Move::Call) => open.push((time, from)),
+                // A return may pass the callers of inner calls.
+                Some(Move::Return) => {
+                    let call = open.iter().rposition(|(_, caller)| *caller == to);
+                    let start = call.map(|call| open[call].0);
+                    open.truncate(call.unwrap_or(0));
+                    calls.extend(start.map(|start| (start, time)));
+                }
+                _ => {}
+            }
+        }
+        calls
     }
 }
 

@@ -275,22 +275,31 @@ fn the_page_has_the_whole_trace() {
         let list = value.as_array().unwrap();
         list.iter().map(|one| one.as_i64().unwrap()).collect()
     };
-    // The spans of the core follow each other from the start to the end.
-    let spans = numbers(&data["cores"][0]["spans"]);
-    let spans: Vec<_> = spans.chunks(4).collect();
-    assert!(spans.windows(2).all(|pair| pair[0][1] == pair[1][0]));
-    assert_eq!(data["end"], spans.last().unwrap()[1]);
+    let lanes = &data["lanes"];
+    // Rows have the gap before the span, its length, two things, and for how much of its length it is not so. The spans
+    // of the core follow each other from the start to the end.
+    let spans = numbers(&lanes["cores"][0]);
+    let (first, next) = spans.split_at(5);
+    assert_eq!(data["start"], first[0]);
+    assert!(next.chunks(5).all(|row| row[0] == 0));
+    let length: i64 = spans.chunks(5).map(|row| row[1]).sum();
+    assert_eq!(data["end"], first[0] + length);
     // The use of the contexts is that of the time line.
     let timeline = Timeline::of(&trace);
-    let contexts = data["contexts"].as_array().unwrap();
+    let contexts = lanes["contexts"].as_array().unwrap();
     assert_eq!(contexts.len(), timeline.contexts.len());
     for (context, lane) in contexts.iter().zip(&timeline.contexts) {
         let uses = numbers(&context["uses"]);
-        let used: i64 = uses.chunks(3).map(|one| one[1] - one[0]).sum();
+        let used: i64 = uses.chunks(5).map(|row| row[1] - row[4]).sum();
         assert_eq!(used as u64, lane.used(), "{}", lane.name);
     }
-    assert_eq!(data["timeouts"].as_array().unwrap().len(), 1);
-    assert_eq!(data["complaints"].as_array().unwrap().len(), 0);
+    let timeouts = &data["findings"]["targets"][1];
+    assert_eq!(
+        (&timeouts["what"], &timeouts["count"]),
+        (&"timeouts".into(), &1.into())
+    );
+    assert_eq!(data["targets"][1].as_array().unwrap().len(), 1);
+    assert_eq!(data["findings"]["broken"], 0);
     // It loads nothing.
     assert!(
         !page.contains("src=") && !page.contains("http"),

@@ -3,16 +3,17 @@
 mod chrome;
 mod csv;
 mod ctf;
-mod html;
 mod perfetto;
 mod svg;
+pub(crate) mod viewer;
 
 pub use chrome::chrome;
 pub use csv::csv;
 pub use ctf::{ctf, write_folder};
-pub use html::html;
+
 pub use perfetto::perfetto;
 pub use svg::svg;
+pub use viewer::html;
 
 use crate::{Span, Status, Timeline};
 

@@ -1,8 +1,8 @@
 // Uses the page as a person does, by keys, buttons and the pointer, and writes into the page what does not hold.
 (async () => {
-  const problems = [];
+  const [problems, seen] = [[], []];
   const expect = (holds, what) => holds || problems.push(what);
-  /// Until the page is painted, and its tables are summed up.
+  /// Until the page is painted, and its tables are summed up. A page that is served has got its data.
   const rest = () => new Promise((done) => setTimeout(done, 300));
   const press = (key) => dispatchEvent(new KeyboardEvent("keydown", { key }));
   const pointer = (canvas, type, x, y, more = {}) => {
@@ -33,10 +33,9 @@
 
     // The core's lane has a colour where a thread runs.
     const core = lane(first, "core", "core 0");
-    const i = core.item.thread.findIndex(
-      (thread, i) => thread >= 0 && core.item.end[i] - core.item.start[i] > trace.ticks(1),
-    );
-    const x = first.x((core.item.start[i] + core.item.end[i]) / 2);
+    const { thread, start, end } = first.pieces[0].lanes.cores[core.index];
+    const i = thread.findIndex((thread, i) => thread >= 0 && end[i] - start[i] > trace.ticks(1));
+    const x = first.x((start[i] + end[i]) / 2);
     const scale = devicePixelRatio;
     const pixel = first.canvas.getContext("2d").getImageData(x * scale, (core.y + core.height - 5) * scale, 1, 1).data;
     expect(pixel[3] === 255, "the core's lane is empty where a thread runs");
@@ -66,10 +65,18 @@
     const target = document.getElementById("target");
     target.value = "timeouts";
     press("n");
-    if (first.cursors[0] < trace.timeouts[0]) press("n");
-    else press("p");
-    expect(trace.timeouts.includes(first.cursors[0]), "N and P do not find the timeout");
+    await rest();
+    if (!first.cursors.length) press("p");
+    await rest();
+    const timeouts = trace.targets.findIndex((one) => one.what === "timeouts");
+    const [found] = first.cursors;
+    expect(found > 0 && (await trace.next(timeouts, found - 1, 1)) === found, "N and P do not find the timeout");
     expect(length(first) < 60, "the timeout is not seen closely");
+    for (let i = 0; i < trace.targets[timeouts].count; i++) {
+      press("n");
+      await rest();
+    }
+    expect(message() === "no more", `N goes on after the last timeout and says: ${message()}`);
 
     // The longest blackout.
     press("b");
@@ -83,7 +90,7 @@
     click(second, 400, 50);
     expect(page.active === second, "a click does not choose the trace");
     document.getElementById("inversion").click();
-    const worst = second.trace.worstInversion();
+    const worst = second.trace.inversion;
     expect(message().includes("for work on the context of"), `the inversion is: ${message()}`);
     expect(worst && second.cursors[0] === worst.start, "the inversion is not in view");
     second.cursors = [];
@@ -122,6 +129,17 @@
     await rest();
     expect(second.range.textContent.includes("A to B"), "two cursors do not measure");
 
+    // The tables of a part, which are the same however the page gets its data.
+    for (const [from, to] of [
+      [0, 40],
+      [5, 17],
+      [10, 11],
+    ]) {
+      first.view(trace.ticks(from), trace.ticks(to));
+      await rest();
+      seen.push(first.tables.textContent);
+    }
+
     const colours = () => getComputedStyle(document.body).backgroundColor;
     const light = colours();
     press("t");
@@ -131,6 +149,7 @@
   }
   const result = document.createElement("pre");
   result.id = "result";
-  result.textContent = problems.length ? problems.join("\n") : "all holds";
+  result.textContent = [...(problems.length ? problems : ["all holds"]), ...seen].join(" | ").replaceAll("\n", " ");
   document.body.append(result);
+  console.log(`result: ${result.textContent}`);
 })();

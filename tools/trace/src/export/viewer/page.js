@@ -23,9 +23,15 @@ class Page {
     if (this.active === pane) return;
     this.active = pane;
     for (const one of this.panes) one.element.classList.toggle("active", one === pane && this.panes.length > 1);
+    this.offer(pane);
+  }
+
+  /// Offers what one can jump to in a pane, if it is the one that keys and buttons act on.
+  offer(pane) {
+    if (pane !== this.active) return;
     const chosen = element("target").value;
-    const options = Object.entries(pane.trace.targets).map(([what, times]) => {
-      return new Option(`${what} (${times.length})`, what, false, what === chosen);
+    const options = pane.trace.targets.map(({ what, count }) => {
+      return new Option(`${what} (${count})`, what, false, what === chosen);
     });
     element("target").replaceChildren(...options);
   }
@@ -67,14 +73,15 @@ class Page {
 
   showBlackout() {
     const { trace } = this.active;
-    const found = trace.longestBlackout();
-    if (found) this.active.span(...found);
+    if (!trace.isAnalysed) return this.say("the trace is not analysed yet");
+    if (trace.blackout) this.active.span(...trace.blackout);
     else this.say("no context with a period was used twice");
   }
 
   showInversion() {
     const { trace } = this.active;
-    const found = trace.worstInversion();
+    const { inversion: found } = trace;
+    if (!trace.isAnalysed) return this.say("the trace is not analysed yet");
     if (!found) return this.say("no thread waits for work of lower priority");
     const [thread, charged] = [found.thread, found.charged].map((key) => trace.threads[key].name);
     this.active.span(found.start, found.end);
@@ -138,4 +145,7 @@ class Page {
   }
 }
 
-const page = new Page(JSON.parse(element("data").textContent).map((data) => new Trace(data)));
+const traces = JSON.parse(element("data").textContent).map((data, number) => {
+  return data.lanes ? new Whole(data) : new Served(data, number);
+});
+const page = new Page(traces);

@@ -1,4 +1,4 @@
-// Drawing. Spans that are narrower than a pixel are drawn once for each pixel.
+// Drawing, but for what is in the lanes.
 
 const COLOURS = ["#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#d95f02", "#8c564b", "#c2339c", "#0e7c86"];
 const [RED, GREY, PALE_RED] = ["#d62728", "#9ca3af", "#f0a0a0"];
@@ -22,8 +22,10 @@ function prepare(canvas, height) {
 function paint(pane) {
   const style = getComputedStyle(document.documentElement);
   const [fore, line, faint] = ["--fore", "--line", "--faint"].map((name) => style.getPropertyValue(name));
+  const { trace, from, to } = pane;
+  pane.width = pane.canvas.clientWidth;
+  pane.pieces = trace.pieces(from, to, pane.width - NAMES);
   const { width, pen } = prepare(pane.canvas, pane.arrange());
-  pane.width = width;
   const last = pane.lanes.at(-1);
   const sheet = { pane, pen, fore, line, faint, bottom: last.y + last.height };
   pen.clearRect(0, 0, width, sheet.bottom);
@@ -39,10 +41,11 @@ function paint(pane) {
     pen.clearRect(0, lane.y, NAMES, lane.height);
     write(sheet, lane.name, NAMES - 10, lane.y + lane.height / 2, fore, "right");
   }
-  if (pane.to - pane.from < pane.trace.frequency * DONATIONS) paintDonations(sheet);
+  if (to - from < trace.frequency * DONATIONS) paintDonations(sheet);
   paintMarks(sheet);
   paintCursors(sheet);
   paintMap(pane);
+  trace.lookAhead(from, to, width - NAMES);
 }
 
 function write({ pen }, text, x, y, colour, align) {
@@ -75,110 +78,47 @@ function paintAxis(sheet) {
   }
 }
 
-/// Calls `draw` with the number, the left edge and the width of each span in view.
-function forSpans(pane, { start, end }, draw) {
-  for (let i = after(end, pane.from); i < start.length && start[i] < pane.to;) {
-    const left = Math.max(NAMES, pane.x(start[i]));
-    const right = Math.min(pane.width, pane.x(end[i]));
-    draw(i, left, Math.max(right - left, 0.6));
-    i = right - left < 1 ? Math.max(i + 1, after(end, pane.time(Math.floor(left) + 1))) : i + 1;
-  }
-}
-
-const LANES = {
-  core(sheet, { item, y, height }) {
-    const { pane, pen } = sheet;
-    forSpans(pane, item, (i, x, width) => {
-      if (item.thread[i] < 0) return;
-      pen.fillStyle = colour(item.context[i]);
-      pen.fillRect(x, y + 3, width, height - 6);
-      if (width < 40) return;
-      pen.save();
-      pen.beginPath();
-      pen.rect(x, y, width, height);
-      pen.clip();
-      write(sheet, pane.trace.threads[item.thread[i]].name, x + 4, y + height / 2, "#ffffff", "left");
-      pen.restore();
-    });
-  },
-
-  thread({ pane, pen }, { item, y, height }) {
-    forSpans(pane, item, (i, x, width) => {
-      const status = item.status[i];
-      const middle = y + height / 2;
-      if (status === RUNS) {
-        pen.fillStyle = colour(item.context[i]);
-        pen.fillRect(x, y + 3, width, height - 6);
-      } else if (status === READY || status === OUT) {
-        pen.fillStyle = status === READY ? GREY : PALE_RED;
-        pen.fillRect(x, middle - 2, width, 4);
-      }
-    });
-  },
-
-  context({ pane, pen }, { item, y, height }) {
-    const base = y + height - 4;
-    const yOf = (amount) => base - (amount / item.most) * (height - 10);
-    pen.fillStyle = colour(item.index) + "55";
-    pen.strokeStyle = colour(item.index);
-    pen.beginPath();
-    pen.moveTo(NAMES, base);
-    let last = NAMES;
-    for (let i = Math.max(0, after(item.x, pane.from) - 1); i < item.x.length; i++) {
-      last = Math.min(pane.width, Math.max(NAMES, pane.x(item.x[i])));
-      pen.lineTo(last, yOf(item.y[i]));
-      if (item.x[i] > pane.to) break;
-      if (i + 1 < item.x.length && pane.x(item.x[i + 1]) - last < 0.3) {
-        i = Math.max(i, after(item.x, pane.time(last + 0.6)) - 2);
-      }
-    }
-    pen.lineTo(last, base);
-    pen.fill();
-    pen.stroke();
-    // A triangle where its use ends.
-    pen.fillStyle = RED;
-    for (let i = after(item.ended, pane.from); i < item.ended.length && item.ended[i] < pane.to; i++) {
-      const x = pane.x(item.ended[i]);
-      pen.beginPath();
-      pen.moveTo(x, y + 8);
-      pen.lineTo(x - 4, y + 1);
-      pen.lineTo(x + 4, y + 1);
-      pen.fill();
-    }
-  },
-};
-
 /// Lines from the lane of a caller to that of the server, and back.
 function paintDonations({ pane, pen }) {
-  const { trace, lanes, from, to } = pane;
-  const threads = lanes.filter((lane) => lane.kind === "thread");
-  const middles = new Map(threads.map((lane) => [lane.item, lane.y + lane.height / 2]));
-  for (const { index, moved, movedFrom, movedTo } of trace.contexts) {
-    for (let i = after(moved, from); i < moved.length && moved[i] < to; i++) {
-      const middle = (thread) => middles.get(trace.threads[thread]);
-      const [one, other] = [middle(movedFrom[i]), middle(movedTo[i])];
-      if (one === undefined || other === undefined) continue;
-      const x = pane.x(moved[i]);
+  const threads = pane.lanes.filter((lane) => lane.kind === "thread");
+  const middles = new Map(threads.map((lane) => [lane.index, lane.y + lane.height / 2]));
+  for (const { lanes, from, to } of pane.pieces) {
+    const [first, last] = [Math.max(pane.from, from), Math.min(pane.to, to)];
+    lanes.contexts.forEach(({ moved, movedFrom, movedTo }, index) => {
       pen.strokeStyle = colour(index);
-      pen.beginPath();
-      pen.moveTo(x, one);
-      pen.bezierCurveTo(x + 6, one, x + 6, other, x, other);
-      pen.stroke();
-    }
+      for (let i = after(moved, first); i < moved.length && moved[i] < last; i++) {
+        const [one, other] = [middles.get(movedFrom[i]), middles.get(movedTo[i])];
+        if (one === undefined || other === undefined) continue;
+        const x = pane.x(moved[i]);
+        pen.beginPath();
+        pen.moveTo(x, one);
+        pen.bezierCurveTo(x + 6, one, x + 6, other, x, other);
+        pen.stroke();
+      }
+    });
   }
 }
 
+/// The marks of threads, of which those that are nearer than a pixel are drawn once, and broken rules.
 function paintMarks({ pane, pen, fore }) {
-  const { trace, lanes, from, to } = pane;
-  const isInView = (one) => one.time >= from && one.time <= to;
-  for (const mark of trace.marks.filter(isInView)) {
-    const lane = lanes.find((lane) => lane.kind === "thread" && lane.item === trace.threads[mark.thread]);
-    if (!lane) continue;
-    pen.fillStyle = mark.what === "Missed" ? RED : fore;
-    pen.fillRect(pane.x(mark.time) - 0.5, lane.y, 1.5, 6);
+  for (const { lanes, from, to } of pane.pieces) {
+    const [first, last] = [Math.max(pane.from, from), Math.min(pane.to, to)];
+    for (const { kind, index, y } of pane.lanes) {
+      if (kind !== "thread") continue;
+      const { marked, missed } = lanes.threads[index];
+      const filler = new Filler(pen);
+      for (let i = after(marked, first); i < marked.length && marked[i] < last;) {
+        const x = pane.x(marked[i]);
+        const next = pane.time(x + 1);
+        const isMissed = after(missed, next) > after(missed, marked[i] - 1);
+        filler.fill(isMissed ? RED : fore, x - 0.5, y, 1.5, 6);
+        i = Math.max(i + 1, after(marked, next));
+      }
+      filler.end();
+    }
+    pen.fillStyle = RED;
+    for (const { time } of lanes.complaints) if (first <= time && time < last) pen.fillRect(pane.x(time) - 1, 18, 2, 6);
   }
-  pen.fillStyle = RED;
-  for (const one of trace.complaints.filter(isInView)) pen.fillRect(pane.x(one.time) - 1, 18, 2, 6);
 }
 
 function paintCursors(sheet) {
@@ -195,27 +135,36 @@ function paintMap(pane) {
   const { trace, from, to } = pane;
   const { width, pen } = prepare(pane.map, MAP_HEIGHT);
   const x = (time) => ((time - trace.start) / (trace.end - trace.start)) * width;
-  if (pane.picture?.width !== width) pane.picture = whole(trace, width, x);
+  const pieces = trace.pieces(trace.start, trace.end, width);
+  // The same picture as before, unless there is more to show.
+  const isKept = pane.picture?.width === width && pane.pictured.every((lanes, i) => lanes === pieces[i]?.lanes);
+  if (!isKept || pane.pictured.length !== pieces.length) {
+    pane.picture = whole(trace, pieces, width, x);
+    pane.pictured = pieces.map((piece) => piece.lanes);
+  }
   pen.drawImage(pane.picture, 0, 0);
   pen.fillStyle = "#80808055";
   pen.fillRect(0, 0, x(from), MAP_HEIGHT);
   pen.fillRect(x(to), 0, width, MAP_HEIGHT);
 }
 
-function whole(trace, width, x) {
+function whole(trace, pieces, width, x) {
   const picture = Object.assign(document.createElement("canvas"), { width, height: MAP_HEIGHT });
   const pen = picture.getContext("2d");
   const high = (MAP_HEIGHT - 6) / trace.cores.length;
-  trace.cores.forEach(({ start, end, thread, context }, row) => {
-    for (let i = 0; i < start.length;) {
-      const [left, right] = [x(start[i]), x(end[i])];
-      if (thread[i] >= 0) {
-        pen.fillStyle = colour(context[i]);
-        pen.fillRect(left, 3 + row * high, Math.max(1, right - left), high - 1);
+  for (const { lanes, from, to } of pieces) {
+    lanes.cores.forEach(({ start, end, thread, context, part }, row) => {
+      for (let i = after(end, from); i < start.length && start[i] < to;) {
+        const [left, right] = [Math.max(x(from), x(start[i])), Math.min(x(to), x(end[i]))];
+        if (thread[i] >= 0) {
+          const share = (high - 1) * (part[i] / (end[i] - start[i]));
+          pen.fillStyle = colour(context[i]);
+          pen.fillRect(left, 3 + row * high + high - 1 - share, Math.max(1, right - left), share);
+        }
+        const next = trace.start + ((Math.floor(left) + 1) / width) * (trace.end - trace.start);
+        i = right - left < 1 ? Math.max(i + 1, after(end, next)) : i + 1;
       }
-      const next = trace.start + ((Math.floor(left) + 1) / width) * (trace.end - trace.start);
-      i = right - left < 1 ? Math.max(i + 1, after(end, next)) : i + 1;
-    }
-  });
+    });
+  }
   return picture;
 }

@@ -13,13 +13,17 @@ class Pane {
     this.element = document.getElementById("pane").content.firstElementChild.cloneNode(true);
     const part = (name) => this.element.querySelector("." + name);
     [this.map, this.canvas, this.range, this.tables] = ["map", "lanes", "range", "tables"].map(part);
-    this.element.querySelector("b").textContent = title(trace);
+    trace.changed = () => this.change();
+    trace.failed = () => page.say("the program that serves this page does not answer");
     [this.from, this.to] = [trace.start, trace.end];
     /// The time that is compared with the same of another pane.
     this.origin = trace.start;
     this.cursors = [];
     this.lanes = [];
+    /// The parts of the trace that are painted.
+    this.pieces = [];
     this.picture = null;
+    this.entitle();
     this.listen();
   }
 
@@ -72,12 +76,11 @@ class Pane {
   }
 
   /// Jumps to the next target, or the one before.
-  jump(what, direction) {
-    const times = this.trace.targets[what];
+  async jump(what, direction) {
+    const target = this.trace.targets.findIndex((one) => one.what === what);
+    if (target < 0) return;
     const now = this.cursors.length ? this.cursors[0] : (this.from + this.to) / 2;
-    let before = after(times, now);
-    while (before > 0 && times[before - 1] >= now) before--;
-    const found = times[direction > 0 ? after(times, now) : before - 1];
+    const found = await this.trace.next(target, now, direction);
     if (found === undefined) this.page.say("no more");
     else this.centre(found);
   }
@@ -85,31 +88,38 @@ class Pane {
   // Lanes.
 
   /// Whether a thread has something to show in view.
-  isSeen({ start, end, status }) {
-    for (let i = after(end, this.from); i < start.length && start[i] < this.to; i++) {
-      if (status[i] >= RUNS && status[i] <= OUT) return true;
-    }
-    return false;
+  isSeen(index) {
+    return this.pieces.some(({ lanes, from, to }) => {
+      const { start, end, status, part } = lanes.threads[index];
+      const last = Math.min(this.to, to);
+      for (let i = after(end, Math.max(this.from, from)); i < start.length && start[i] < last; i++) {
+        if (part[i] > 0 || status[i] === READY || status[i] === OUT) return true;
+      }
+      return false;
+    });
   }
 
   /// Puts the lanes below each other; returns the height of all.
   arrange() {
     const { trace, page } = this;
-    const isWanted = (item) => item.start.length && item.name.toLowerCase().includes(page.filter);
-    const isShown = (thread) => isWanted(thread) && (page.everyThread || this.isSeen(thread));
     let y = TOP;
     this.lanes = [];
-    const add = (kind, name, item) => {
-      this.lanes.push({ kind, name, item, y, height: HEIGHTS[kind] });
+    const add = (kind, name, index) => {
+      this.lanes.push({ kind, name, index, y, height: HEIGHTS[kind] });
       y += HEIGHTS[kind];
     };
+    const addWanted = (kind, list, isShown = () => true) => {
+      list.forEach(({ name, isUsed }, index) => {
+        if (isUsed && name.toLowerCase().includes(page.filter) && isShown(index)) add(kind, name, index);
+      });
+    };
     add("group", "cores");
-    for (const core of trace.cores) add("core", "core " + core.core, core);
+    trace.cores.forEach((core, index) => add("core", "core " + core, index));
     add("group", "scheduling contexts: what is left of the budget");
-    for (const context of trace.contexts.filter(isWanted)) add("context", context.name, context);
+    addWanted("context", trace.contexts);
     const some = page.everyThread ? "" : " (those that run, are ready or out of budget here; L shows all)";
     add("group", "threads, in the colours of the contexts that are charged" + some);
-    for (const thread of trace.threads.filter(isShown)) add("thread", thread.name, thread);
+    addWanted("thread", trace.threads, (index) => page.everyThread || this.isSeen(index));
     return y + 8;
   }
 
@@ -130,8 +140,29 @@ class Pane {
       if (cursors.length === 2) marked = `   A to B: ${trace.show(Math.abs(b - a))}`;
       this.range.textContent = `${trace.show(from)} to ${trace.show(to)}, ${trace.show(to - from)}${marked}`;
       clearTimeout(this.resting);
-      this.resting = setTimeout(() => (this.tables.innerHTML = tables(trace, this.from, this.to)), REST);
+      this.resting = setTimeout(() => this.sumUp(), REST);
     });
+  }
+
+  async sumUp() {
+    const { trace, from, to } = this;
+    try {
+      const sums = await trace.sums(from, to);
+      if (this.from === from && this.to === to) this.tables.innerHTML = tables(trace, sums, to - from);
+    } catch (error) {
+      trace.failed(error);
+    }
+  }
+
+  entitle() {
+    this.element.querySelector("b").textContent = title(this.trace);
+  }
+
+  /// There is more to show.
+  change() {
+    this.entitle();
+    this.page.offer(this);
+    this.draw();
   }
 
   // The pointer.
@@ -190,36 +221,40 @@ class Pane {
     const lane = this.laneAt(y);
     if (!lane || lane.kind === "group" || x < NAMES) return "";
     const time = this.time(x);
-    const { item, kind } = lane;
+    const { kind, index } = lane;
+    const piece = this.pieces.find(({ from, to }) => from <= time && time < to);
+    const item = piece?.lanes[LISTS[kind]][index];
+    if (!item) return "";
     const i = after(item.end, time);
     const lines = [lane.name, trace.show(time)];
     if (i < item.start.length && item.start[i] <= time) lines.push(this.about(kind, item, i));
-    if (kind === "context") lines.push(`left: ${trace.show(left(item, time))} of ${trace.show(item.budget)}`);
+    if (kind === "context") {
+      lines.push(`left: ${trace.show(left(item, time))} of ${trace.show(trace.contexts[index].budget)}`);
+    }
     const near = ((this.to - this.from) / (this.width - NAMES)) * 4;
     const isNear = (one) => Math.abs(one.time - time) < near;
-    const marks = trace.marks.filter((one) => kind === "thread" && trace.threads[one.thread] === item && isNear(one));
-    const waits = trace.inversions.filter((one) => {
-      return kind === "thread" && trace.threads[one.thread] === item && one.start <= time && time < one.end;
-    });
+    const { marks = [], inversions = [] } = item;
+    const waits = inversions.filter((one) => one.start <= time && time < one.end);
     const about = [
       ...waits.map((one) => `waits for work on the context of ${trace.threads[one.charged].name}, of lower priority`),
-      ...marks.map((one) => `${one.what}, task ${one.task}: ${one.value}`),
-      ...trace.complaints.filter(isNear).map((one) => one.text),
+      ...marks.filter(isNear).map((one) => `${one.what}, task ${one.task}: ${one.value}`),
+      ...piece.lanes.complaints.filter(isNear).map((one) => one.text),
     ];
     return [...lines, ...about.slice(0, 6)].join("\n");
   }
 
   about(kind, item, i) {
     const { trace } = this;
-    const length = trace.show(item.end[i] - item.start[i]);
+    const [length, part] = [item.end[i] - item.start[i], item.part[i]];
     const thread = (key) => (key < 0 ? "no thread" : trace.threads[key].name);
     const context = (key) => (key < 0 ? "no context" : trace.contexts[key].name);
-    if (kind === "context") return `used by ${thread(item.thread[i])} for ${length}`;
-    const charged = `charged to ${context(item.context[i])}`;
-    if (kind === "core") {
-      return item.thread[i] < 0 ? `idle for ${length}` : `${thread(item.thread[i])} for ${length}, ${charged}`;
-    }
-    return `${STATUS[item.status[i]]} for ${length}` + (item.status[i] === RUNS ? `, ${charged}` : "");
+    const most = part > 0 && part < length ? ", most of it " : ", ";
+    // A span that stands for several short ones.
+    const time = most === ", " ? `for ${trace.show(length)}` : `for ${trace.show(part)} of ${trace.show(length)}`;
+    if (kind === "context") return `used ${time}${most}by ${thread(item.thread[i])}`;
+    const charged = `${most}charged to ${context(item.context[i])}`;
+    if (kind === "core") return item.thread[i] < 0 ? `idle ${time}` : `${thread(item.thread[i])} ${time}${charged}`;
+    return part > 0 ? `runs ${time}${charged}` : `${STATUS[item.status[i]]} ${time}`;
   }
 }
 
@@ -234,6 +269,7 @@ function left({ x, y }, time) {
 function title(trace) {
   const counted = (count, what) => (count ? `, ${count} ${what}` : "");
   const length = trace.show(trace.end - trace.start);
-  const problems = counted(trace.lost, "missing") + counted(trace.complaints.length, "broken rules");
-  return `${trace.name ? trace.name + ", " : ""}${trace.platform}: ${length}, ${trace.events} events${problems}`;
+  const problems = counted(trace.lost, "missing") + counted(trace.broken, "broken rules");
+  const rest = trace.isAnalysed ? problems : ", not analysed yet";
+  return `${trace.name ? trace.name + ", " : ""}${trace.platform}: ${length}, ${trace.events} events${rest}`;
 }

@@ -1,0 +1,152 @@
+//! A page that shows traces in a browser. It is one file, which needs no network; or it is served, and gets of long
+//! traces what is in view.
+
+mod findings;
+mod lanes;
+mod sums;
+mod tile;
+
+use serde_json::{Value, json};
+
+pub(crate) use findings::Findings;
+pub(crate) use lanes::lanes;
+pub(crate) use sums::sums;
+pub(crate) use tile::Tile;
+
+use crate::{Timeline, Trace, remaining_budget};
+
+/// The page, in which these texts stand for its parts.
+const PAGE: &str = include_str!("page.html");
+const STYLE: (&str, &str) = ("@STYLE@", include_str!("style.css"));
+const SCRIPT: (&str, &str) = (
+    "@SCRIPT@",
+    concat!(
+        "\"use strict\";\n",
+        include_str!("trace.js"),
+        include_str!("whole.js"),
+        include_str!("served.js"),
+        include_str!("tables.js"),
+        include_str!("lanes.js"),
+        include_str!("paint.js"),
+        include_str!("pane.js"),
+        include_str!("page.js"),
+    ),
+);
+const DATA: &str = "@DATA@";
+
+/// A page of more events has tiles, too: from all details it would paint most of such a trace too slowly.
+const DETAILED: usize = 100_000;
+/// The tiles in which such a page shows most of a trace: with their bins, enough for a wide screen.
+const OVERVIEW: u64 = 8;
+
+/// What the page shows of a trace.
+pub(crate) struct Shown {
+    name: String,
+    platform: String,
+    pub(crate) frequency: u64,
+    events: usize,
+    lost: u64,
+    pub(crate) timeline: Timeline,
+    /// What each context has left over time.
+    pub(crate) budgets: Vec<Vec<(u64, u64)>>,
+    /// The calls with which each context was donated.
+    pub(crate) calls: Vec<Vec<(u64, u64)>>,
+}
+
+impl Shown {
+    pub(crate) fn new(name: &str, trace: &Trace) -> Self {
+        let mut timeline = Timeline::of(trace);
+        timeline.end = timeline.end.max(timeline.start.saturating_add(1));
+        let contexts = timeline.contexts.iter();
+        let budgets = contexts
+            .clone()
+            .map(|lane| remaining_budget(lane, timeline.end));
+        Self {
+            name: name.to_string(),
+            platform: trace.platform.clone(),
+            frequency: trace.frequency,
+            events: trace.events.len(),
+            lost: trace.lost.values().map(|lost| lost.all()).sum(),
+            budgets: budgets.collect(),
+            calls: contexts.map(|lane| lane.calls()).collect(),
+            timeline,
+        }
+    }
+
+    /// What is known before any part of it is seen. Times are in ticks.
+    pub(crate) fn to_json(&self) -> Value {
+        let timeline = &self.timeline;
+        let threads = timeline.threads.iter();
+        let threads = threads
+            .map(|lane| json!({ "name": lane.name, "isUsed": !lane.changes.is_empty() }))
+            .collect::<Vec<_>>();
+        let contexts = timeline.contexts.iter().zip(&self.budgets);
+        let contexts = contexts
+            .map(|(lane, budget)| {
+                let (most, period) = lane.parameters.unwrap_or_default();
+                let highest = budget.iter().map(|(_, amount)| *amount).max();
+                json!({
+                    "name": lane.name, "isUsed": !lane.uses.is_empty(), "budget": most, "period": period,
+                    "most": highest.unwrap_or(0).max(most).max(1),
+                })
+            })
+            .collect::<Vec<_>>();
+        json!({
+            "name": self.name, "platform": self.platform, "frequency": self.frequency,
+            "start": timeline.start, "end": timeline.end,
+            "events": self.events, "lost": self.lost,
+            "cores": timeline.cores.keys().collect::<Vec<_>>(), "threads": threads, "contexts": contexts,
+        })
+    }
+}
+
+/// Traces as a page, which shows them below each other, each with its name.
+pub fn html(traces: &[(&str, &Trace)]) -> String {
+    let data = traces.iter().map(|(name, trace)| {
+        let shown = Shown::new(name, trace);
+        let findings = Findings::of(trace, &shown.timeline);
+        let calls = shown.calls.iter();
+        let calls =
+            calls.map(|calls| differences(calls.iter().flat_map(|&(start, end)| [start, end])));
+        let mut data = shown.to_json();
+        data["lanes"] = lanes(Tile::WHOLE, &shown, Some(&findings));
+        if shown.events > DETAILED {
+            let tiles = Tile::at_most(&shown.timeline, OVERVIEW);
+            let tiles = tiles.into_iter().map(|tile| {
+                let lanes = lanes(tile, &shown, Some(&findings));
+                json!({ "from": tile.start, "to": tile.end, "bin": tile.bin, "lanes": lanes })
+            });
+            data["overview"] = tiles.collect();
+        }
+        data["calls"] = calls.collect::<Vec<_>>().into();
+        data["findings"] = findings.to_json();
+        data["targets"] = findings.times().into();
+        data
+    });
+    page(&data.collect())
+}
+
+/// The page with this data.
+pub(crate) fn page(data: &Value) -> String {
+    // Nothing in the data may be markup for the element that it is in.
+    let data = data.to_string().replace('<', "\\u003c");
+    let page = PAGE.replacen(STYLE.0, STYLE.1, 1);
+    page.replacen(SCRIPT.0, SCRIPT.1, 1)
+        .replacen(DATA, &data, 1)
+}
+
+/// The number of a thread or a context in the page; -1 for none.
+fn number(key: Option<usize>) -> i64 {
+    key.map_or(-1, |key| key as i64)
+}
+
+/// Times as the page gets them: the first one, and from each to the next one. So they are short.
+fn differences(times: impl Iterator<Item = u64>) -> Vec<i64> {
+    let mut last = 0;
+    let differences = times.map(|time| {
+        let difference = time.wrapping_sub(last);
+        last = time;
+        difference as i64
+    });
+    differences.collect()
+}

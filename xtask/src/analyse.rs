@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::Context;
+use serde_json::Value;
 
 use crate::build::write_if_changed;
 use crate::cli::{
@@ -118,7 +119,7 @@ fn boards(workspace: &Workspace) -> Result<Stdio> {
 }
 
 /// What the analysis of a described system says if a deadline does not hold, a job of a run took longer than its bound, or
-/// none was compared with one; `jobs` are those of the run, as the reader of traces prints them.
+/// the run shows nothing of a component with jobs; `jobs` are those of the run, as the reader of traces prints them.
 pub(crate) fn complaint(
     workspace: &Workspace,
     description: &Path,
@@ -127,22 +128,27 @@ pub(crate) fn complaint(
 ) -> Result<Option<String>> {
     let figures = of_platform(workspace, platform);
     let analyser = programs::build(workspace, Program::Analyser)?;
+    let report = temporary::File::new().context("cannot make a file for the report")?;
     let output = Command::new(&analyser)
         .arg("report")
         .arg(description)
         .args(["--platform", platform, "--overheads"])
         .args([&*figures, Path::new("--jobs"), jobs])
+        .args([Path::new("--json"), report.path()])
         .stdin(boards(workspace)?)
         .output()
         .with_context(|| format!("cannot start {}", analyser.display()))?;
     let words = [&*output.stdout, &output.stderr].concat();
     let words = String::from_utf8_lossy(&words).into_owned();
-    let has_compared = words.contains("In the trace, ");
-    Ok(match output.status.success() {
-        true if has_compared => None,
-        true => Some(format!("no job of the trace has a bound\n{words}")),
-        false => Some(words),
-    })
+    if !output.status.success() {
+        return Ok(Some(words));
+    }
+    let report = fs::read(report.path()).context("cannot read the report")?;
+    let report: Value = serde_json::from_slice(&report).context("cannot read the report")?;
+    let rows = report["rows"].as_array().into_iter().flatten();
+    let is_missing = |row: &&Value| row["kind"] == "job" && row["observed"].is_null();
+    let missing: Vec<_> = rows.filter(is_missing).map(|row| &row["name"]).collect();
+    Ok((!missing.is_empty()).then(|| format!("the trace has no jobs of {missing:?}\n{words}")))
 }
 
 /// Runs experiments with random task sets.

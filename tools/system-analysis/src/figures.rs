@@ -110,15 +110,12 @@ impl Figures {
         text + &line("other-core", bound, ", the bound for each other core")
     }
 
-    /// These costs for a system of which only `counted` cores are looked at, while `cores` will be used.
+    /// These costs for the analysis of a part of a system: it counts `counted` cores, and `cores` will be used.
     pub(crate) fn as_if(&self, cores: usize, counted: usize) -> Self {
         let others = |count: usize| count.max(1) as u64 - 1;
         let mut figures = self.clone();
         if others(counted) > 0 {
-            let all = self
-                .other_core
-                .as_nanos()
-                .saturating_mul(others(cores.max(counted)));
+            let all = self.other_core.as_nanos().saturating_mul(others(cores));
             figures.other_core = Duration::from_nanos(all.div_ceil(others(counted)));
         }
         figures

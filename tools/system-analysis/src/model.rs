@@ -428,7 +428,8 @@ impl Draft<'_> {
 
     /// The core, with what the kernel does when budgets end.
     fn core(&mut self, servers: Vec<Server>) -> Option<Core> {
-        let kernel = time(self.figures.smallest_budget);
+        // A replenishment also loses what its thread finds no longer in the caches.
+        let kernel = time(self.figures.smallest_budget) + time(self.figures.cache_refill);
         let first = Core::new(self.threads.clone(), servers.clone(), kernel);
         let first = self.keep(first)?;
         for place in 0..self.threads.len() {

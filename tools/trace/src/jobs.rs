@@ -24,19 +24,19 @@ pub struct Jobs {
     /// the one before was late, or whose budget ended before its begin, seems shorter than it was. The first job of a task
     /// counts from its begin.
     pub longest: u64,
-    /// The release of each job that is not done, by its number.
-    since: BTreeMap<u64, u64>,
+    /// The release of each job that is not done, by its number, and whether it was marked.
+    since: BTreeMap<u64, (u64, bool)>,
     /// The completion of the last job.
     last_done: Option<u64>,
-    /// How long ago the job that begins next was released, as its thread has said.
-    late: Option<u64>,
+    /// The release of the job that begins next, from how long ago its thread has said that it was.
+    next: Option<u64>,
 }
 
 impl Jobs {
     /// The release of a job that begins at `begun`, while its thread can run since `ready`.
     fn release(&mut self, begun: u64, ready: Option<u64>) -> u64 {
-        if let Some(late) = self.late.take() {
-            return begun.saturating_sub(late);
+        if let Some(next) = self.next.take() {
+            return next;
         }
         let release = self
             .last_done
@@ -79,21 +79,25 @@ pub fn jobs(trace: &Trace) -> Vec<Jobs> {
         let jobs = tasks.entry((thread, task)).or_default();
         match mark {
             Mark::Released => {
-                jobs.since.entry(event.b).or_insert(event.time);
+                jobs.since.insert(event.b, (event.time, true));
             }
             Mark::Begun => {
                 let release = jobs.release(event.time, ready.get(&thread).copied());
-                jobs.since.entry(event.b).or_insert(release);
+                // One that was begun before by a component that has started again is another job.
+                let since = jobs.since.entry(event.b).or_insert((release, false));
+                if !since.1 {
+                    since.0 = release;
+                }
             }
             Mark::Done => {
                 jobs.done += 1;
                 jobs.last_done = Some(event.time);
                 let since = jobs.since.remove(&event.b);
-                let taken = since.map_or(0, |since| event.time - since);
+                let taken = since.map_or(0, |(since, _)| event.time - since);
                 jobs.longest = jobs.longest.max(taken);
             }
             Mark::Missed => jobs.missed += 1,
-            Mark::Late => jobs.late = Some(trace.ticks(event.b)),
+            Mark::Late => jobs.next = Some(event.time.saturating_sub(trace.ticks(event.b))),
             Mark::Number | Mark::Text => {}
         }
     }

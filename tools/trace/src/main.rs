@@ -187,7 +187,7 @@ fn report(trace: &Trace) -> bool {
             "not checked: budgets and deadlines, as the trace does not have events of all kinds"
         );
     }
-    let lost: u64 = trace.lost.values().map(|lost| lost.all()).sum();
+    let lost = trace.lost_events();
     println!(
         "{} events checked, {lost} missing, {} complaints",
         trace.events.len(),

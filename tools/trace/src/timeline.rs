@@ -187,7 +187,9 @@ impl Timeline {
                 }
             }
             Some(Kind::Marked) => {
-                if let Some(((mark, task), thread)) = mark(event).zip(state.thread(event.subject)) {
+                // How late a job begins is seen from where it begins.
+                let mark = mark(event).filter(|(mark, _)| *mark != Mark::Late);
+                if let Some(((mark, task), thread)) = mark.zip(state.thread(event.subject)) {
                     let value = event.b;
                     self.marks.push(Marked {
                         time,

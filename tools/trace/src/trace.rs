@@ -113,6 +113,13 @@ impl Trace {
         self.events.first().map_or(self.end, |one| one.event.time)
     }
 
+    /// The number of events that are missing, of all cores.
+    pub fn lost_events(&self) -> u64 {
+        // A damaged header can say anything.
+        let lost = self.lost.values().map(|lost| lost.all());
+        lost.fold(0, u64::saturating_add)
+    }
+
     /// A time or a duration in microseconds.
     pub fn microseconds(&self, ticks: u64) -> f64 {
         ticks as f64 * 1e6 / self.frequency as f64

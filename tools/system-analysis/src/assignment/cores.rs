@@ -45,6 +45,27 @@ pub(super) fn require(system: &System, most: usize) -> Result<(), String> {
     }
 }
 
+/// How many cores are used if components are packed onto `count`: those, and the cores of what stays.
+pub(super) fn used(system: &System, count: usize) -> usize {
+    let packed = (0..).take(count);
+    let mut cores: Vec<u32> = packed.chain(staying(system)).collect();
+    cores.sort_unstable();
+    cores.dedup();
+    cores.len()
+}
+
+/// The cores of what stays: components that do not move, the supervisor, and interrupts.
+fn staying(system: &System) -> Vec<u32> {
+    let mut rest = system.clone();
+    for id in groups(system).into_iter().flatten() {
+        rest.components[id.0].core = NOWHERE;
+    }
+    let interrupts = system.interrupts.iter().map(|rate| rate.core);
+    let mut cores: Vec<_> = rest.cores().into_iter().chain(interrupts).collect();
+    cores.retain(|core| *core != NOWHERE);
+    cores
+}
+
 /// Packs components onto `count` cores.
 ///
 /// `choose` has a system and a core; it returns the system with priorities for that core, if what runs there is in time.
@@ -95,9 +116,7 @@ pub(super) fn of(
         _ if tasks.len() > MOST_EXACT => return Ok(Packed::GivenUp),
         _ => {
             // What stays makes a core different from others.
-            let rest = with(&[], NOWHERE);
-            let interrupts = system.interrupts.iter().map(|rate| rate.core);
-            let different: Vec<_> = rest.cores().into_iter().chain(interrupts).collect();
+            let different = staying(system);
             let is_plain = |core: usize| !different.iter().any(|other| *other as usize == core);
             exact(&tasks, count, is_plain, accepts)
         }

@@ -87,8 +87,10 @@ pub fn assign(
     let may_choose = system.components.iter().all(|one| one.priority.is_none());
     require(system, may_choose).map_err(|problem| vec![problem])?;
     let known = prioritised(system).map_err(|problem| vec![problem])?;
-    let used = known.cores().len();
-    let most = most.map_or(used, |most| most as usize);
+    let used = known.cores();
+    // Cores are numbered from 0 on.
+    let described = used.last().map_or(1, |last| *last as usize + 1);
+    let most = most.map_or(described, |most| most as usize);
     cores::require(&known, most).map_err(|problem| vec![problem])?;
     let mut found = Assignment {
         before: system.clone(),
@@ -96,8 +98,8 @@ pub fn assign(
         tried: Vec::new(),
         report: analyse(&known, figures)?,
     };
-    if used <= most {
-        found.attempt(&known, figures, Packing::Described, used, may_choose)?;
+    if described <= most {
+        found.attempt(&known, figures, Packing::Described, used.len(), may_choose)?;
         if found.system.is_some() {
             return Ok(found);
         }
@@ -135,8 +137,13 @@ impl Assignment {
         cores: usize,
         may_choose: bool,
     ) -> Result<(), Vec<String>> {
+        // Those that are packed, and those of what stays.
+        let used = match packing {
+            Packing::Described => cores,
+            _ => cores::used(known, cores),
+        };
         let choose = |trial: &System, core: u32| {
-            let figures = figures.as_if(cores, trial.cores().len());
+            let figures = figures.as_if(used, trial.cores().len());
             priorities::of(trial, &figures, core, may_choose)
         };
         let packed = cores::of(known, packing, cores, &choose).map_err(|problem| vec![problem])?;

@@ -175,6 +175,27 @@ fn other_cores_count() {
     assert!(with(&jobs(&[9, 9]), 120, 4).holds());
 }
 
+/// A driver on core 0 makes a second core of one that waits for it, and not a third one.
+#[test]
+fn what_stays_counts_once() {
+    let driver = "[component.driver]\nslice = \"1 s\"\ndevices = [\"serial\"]\n\
+                  job = { cost = \"1 ms\", period = \"10 ms\" }\n";
+    let text = driver.to_string() + &jobs(&[9, 5]);
+    let device = BTreeMap::from([("serial".to_string(), Default::default())]);
+    let figures = Figures {
+        other_core: Duration::from_micros(200),
+        ..figures("0 us")
+    };
+    let found = assign(&board_with(&text, device).unwrap(), &figures, Some(2)).unwrap();
+    assert!(found.holds(), "{}", found.text());
+    let moved: Vec<_> = found
+        .lines()
+        .into_iter()
+        .filter(|line| line.contains(".core"))
+        .collect();
+    assert_eq!(moved, ["component.t0.core = 1"]);
+}
+
 /// A client and a passive server, and work that leaves no room beside the client.
 #[test]
 fn a_passive_server_stays_with_its_callers() {
@@ -315,6 +336,9 @@ fn what_is_not_for_this_command_is_refused() {
     let scheduler = "[scheduler.s]\npolicy = \"edf\"\ndecision = \"1 us\"\n[component.a]\nscheduler = \"s\"\nslice = \"1 s\"\n\
                      job = { cost = \"1 ms\", period = \"10 ms\" }\n";
     assert!(refused(scheduler).contains("user-level scheduler"));
+    let handled = "[component.handler]\nslice = \"1 s\"\nserves = [\"faults\"]\n".to_string()
+        + &jobs(&[5]).replace("job =", "on-fault.handler = \"handler\"\njob =");
+    assert!(refused(&handled).contains("give all components priorities"));
     let instances = jobs(&[5]).replace("slice =", "instances = 2\nslice =");
     assert!(refused(&instances).contains("instances of a component"));
     let device = || BTreeMap::from([("serial".to_string(), Default::default())]);

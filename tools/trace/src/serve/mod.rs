@@ -6,14 +6,22 @@ mod request;
 use std::io;
 use std::mem;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process;
 use std::sync::{Arc, OnceLock};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::Trace;
 use crate::export::viewer::{Findings, Shown, Tile, lanes, page, sums};
 use request::{Refusal, Request};
+
+/// The most connections that are answered at once; a browser has some for each page.
+const MOST_CONNECTIONS: usize = 64;
+/// How long the server waits after a connection that it did not get.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Traces with their page.
 pub struct Site {
@@ -119,7 +127,13 @@ impl Server {
         let traces = mem::take(&mut site.traces);
         let site = Arc::new(site);
         let analysed = Arc::clone(&site);
-        thread::spawn(move || analysed.analyse(traces));
+        thread::spawn(move || {
+            let result = catch_unwind(AssertUnwindSafe(|| analysed.analyse(traces)));
+            if result.is_err() {
+                // The page would wait for what never comes.
+                process::exit(101);
+            }
+        });
         Ok(Self {
             listener,
             address,
@@ -134,9 +148,20 @@ impl Server {
 
     /// Answers requests, several at once, as long as this process runs.
     pub fn run(&self) {
-        for stream in self.listener.incoming().flatten() {
+        for stream in self.listener.incoming() {
             let site = Arc::clone(&self.site);
-            thread::spawn(move || site.respond(&stream));
+            // Beside the one that the site itself holds.
+            let answered = Arc::strong_count(&self.site) - 1;
+            let Ok(stream) = stream else {
+                // There may be too many open files, of other programs.
+                thread::sleep(PAUSE);
+                continue;
+            };
+            if answered <= MOST_CONNECTIONS {
+                let answer = thread::Builder::new().spawn(move || site.respond(&stream));
+                // Without a thread for it, the connection ends.
+                drop(answer);
+            }
         }
     }
 }

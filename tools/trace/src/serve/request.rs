@@ -59,11 +59,15 @@ impl Refusal {
     /// A sentence about it.
     pub(super) fn sentence(self) -> String {
         match self {
-            Self::Malformed => "this is no request in HTTP/1.1".to_string(),
+            Self::Malformed => {
+                "this is no request in HTTP/1.1, or one that is too long".to_string()
+            }
             Self::OtherHost => "this page is only for 127.0.0.1 and localhost".to_string(),
             Self::Method => "only GET is answered".to_string(),
             Self::NotFound => "there is nothing here".to_string(),
-            Self::Parameter(name) => format!("the parameter `{name}` is missing or no number"),
+            Self::Parameter(name) => {
+                format!("the parameter `{name}` is missing, or no whole number from 0 on")
+            }
         }
     }
 }

@@ -20,6 +20,12 @@
   const lane = (pane, kind, name) => pane.lanes.find((lane) => lane.kind === kind && lane.name === name);
   const length = (pane) => pane.trace.ms(pane.to - pane.from);
   const message = () => document.getElementById("message").textContent;
+  const said = [];
+  const { say } = page;
+  page.say = (words) => {
+    said.push(words);
+    say.call(page, words);
+  };
   try {
     await rest();
     // The whole trace at first, with all lanes.
@@ -144,6 +150,10 @@
     const light = colours();
     press("t");
     expect(colours() !== light, "T does not change the colours");
+    const complaints = said.filter((words) => /does not answer|parameter/.test(words));
+    expect(complaints.length === 0, `a request was refused: ${complaints}`);
+    // What is at the very beginning of a part belongs to it.
+    expect(since([1, 5, 9], 5) === 1 && since([1, 5, 9], 5.5) === 2, "the first of a list is not found");
   } catch (error) {
     problems.push(String(error.stack));
   }

@@ -101,7 +101,7 @@ const LANES = {
       paintBudget(pane, pen, lane, item, first, last);
       // A triangle where its use ends.
       pen.fillStyle = RED;
-      for (let i = after(item.ended, first); i < item.ended.length && item.ended[i] < last;) {
+      for (let i = since(item.ended, first); i < item.ended.length && item.ended[i] < last;) {
         const x = pane.x(item.ended[i]);
         pen.beginPath();
         pen.moveTo(x, y + 8);

@@ -93,7 +93,9 @@ fn thread(tile: Tile, lane: &ThreadLane, end: u64, tally: &mut Tally) -> Vec<i64
         let context = tally.take_most();
         for i in group.clone() {
             let status = of_status(changes[i].1);
-            tally.add((status != RUNS).then_some(status), length(i));
+            if status != RUNS {
+                tally.add(Some(status), length(i));
+            }
         }
         let status = tally.take_most();
         let status = if status < 0 { RUNS as i64 } else { status };
@@ -152,10 +154,7 @@ fn context(
 fn marks(tile: Tile, marks: &[Marked]) -> Vec<Value> {
     let mut chosen: Vec<&Marked> = Vec::new();
     let mut places = HashMap::new();
-    let part = tile.part(marks, |one| one.time).iter();
-    // How late a job begins is seen from its mark.
-    let part = part.filter(|one| one.mark != Mark::Late);
-    for (i, one) in part.enumerate() {
+    for (i, one) in tile.part(marks, |one| one.time).iter().enumerate() {
         // With all details, each mark is alone.
         let bin = if tile.is_exact() {
             i as u64

@@ -66,7 +66,7 @@ impl Shown {
             platform: trace.platform.clone(),
             frequency: trace.frequency,
             events: trace.events.len(),
-            lost: trace.lost.values().map(|lost| lost.all()).sum(),
+            lost: trace.lost_events(),
             budgets: budgets.collect(),
             calls: contexts.map(|lane| lane.calls()).collect(),
             timeline,

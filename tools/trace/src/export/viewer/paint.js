@@ -86,7 +86,7 @@ function paintDonations({ pane, pen }) {
     const [first, last] = [Math.max(pane.from, from), Math.min(pane.to, to)];
     lanes.contexts.forEach(({ moved, movedFrom, movedTo }, index) => {
       pen.strokeStyle = colour(index);
-      for (let i = after(moved, first); i < moved.length && moved[i] < last; i++) {
+      for (let i = since(moved, first); i < moved.length && moved[i] < last; i++) {
         const [one, other] = [middles.get(movedFrom[i]), middles.get(movedTo[i])];
         if (one === undefined || other === undefined) continue;
         const x = pane.x(moved[i]);
@@ -107,7 +107,7 @@ function paintMarks({ pane, pen, fore }) {
       if (kind !== "thread") continue;
       const { marked, missed } = lanes.threads[index];
       const filler = new Filler(pen);
-      for (let i = after(marked, first); i < marked.length && marked[i] < last;) {
+      for (let i = since(marked, first); i < marked.length && marked[i] < last;) {
         const x = pane.x(marked[i]);
         const next = pane.time(x + 1);
         const isMissed = after(missed, next) > after(missed, marked[i] - 1);

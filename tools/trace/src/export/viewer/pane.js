@@ -14,7 +14,9 @@ class Pane {
     const part = (name) => this.element.querySelector("." + name);
     [this.map, this.canvas, this.range, this.tables] = ["map", "lanes", "range", "tables"].map(part);
     trace.changed = () => this.change();
-    trace.failed = () => page.say("the program that serves this page does not answer");
+    // A browser reports a connection that it does not get as an error of types.
+    const silent = "the program that serves this page does not answer";
+    trace.failed = (error) => page.say(error instanceof TypeError ? silent : error.message);
     [this.from, this.to] = [trace.start, trace.end];
     /// The time that is compared with the same of another pane.
     this.origin = trace.start;
@@ -80,9 +82,14 @@ class Pane {
     const target = this.trace.targets.findIndex((one) => one.what === what);
     if (target < 0) return;
     const now = this.cursors.length ? this.cursors[0] : (this.from + this.to) / 2;
-    const found = await this.trace.next(target, now, direction);
-    if (found === undefined) this.page.say("no more");
-    else this.centre(found);
+    if (!this.trace.isAnalysed) return this.page.say("the trace is not analysed yet");
+    try {
+      const found = await this.trace.next(target, now, direction);
+      if (found === undefined) this.page.say("no more");
+      else this.centre(found);
+    } catch (error) {
+      this.trace.failed(error);
+    }
   }
 
   // Lanes.
@@ -248,13 +255,18 @@ class Pane {
     const [length, part] = [item.end[i] - item.start[i], item.part[i]];
     const thread = (key) => (key < 0 ? "no thread" : trace.threads[key].name);
     const context = (key) => (key < 0 ? "no context" : trace.contexts[key].name);
-    const most = part > 0 && part < length ? ", most of it " : ", ";
     // A span that stands for several short ones.
-    const time = most === ", " ? `for ${trace.show(length)}` : `for ${trace.show(part)} of ${trace.show(length)}`;
-    if (kind === "context") return `used ${time}${most}by ${thread(item.thread[i])}`;
-    const charged = `${most}charged to ${context(item.context[i])}`;
-    if (kind === "core") return item.thread[i] < 0 ? `idle ${time}` : `${thread(item.thread[i])} ${time}${charged}`;
-    return part > 0 ? `runs ${time}${charged}` : `${STATUS[item.status[i]]} ${time}`;
+    const isGroup = part > 0 && part < length;
+    const time = isGroup
+      ? `for ${trace.show(part)} of ${trace.show(length)}, most of it`
+      : `for ${trace.show(length)},`;
+    if (kind === "context") return `used ${time} by ${thread(item.thread[i])}`;
+    const charged = `charged to ${context(item.context[i])}`;
+    if (kind === "thread")
+      return part > 0 ? `runs ${time} ${charged}` : `${STATUS[item.status[i]]} for ${trace.show(length)}`;
+    if (item.thread[i] < 0) return `idle for ${trace.show(length)}`;
+    const name = thread(item.thread[i]);
+    return isGroup ? `busy ${time} by ${name}, and ${charged}` : `${name} ${time} ${charged}`;
   }
 }
 

@@ -18,12 +18,15 @@ class Served extends Trace {
     this.changed = this.failed = () => {};
     /// The lowest level of which one tile is the whole trace.
     this.top = Math.max(0, Math.ceil(Math.log2((this.end - this.start) / BINS)));
-    this.get("findings").then((findings) => {
-      this.learn(findings);
-      // They may have come without what is known only now.
-      for (const tile of this.tiles.values()) tile.isOld = true;
-      this.changed();
-    }, this.failed);
+    this.get("findings").then(
+      (findings) => {
+        this.learn(findings);
+        // They may have come without what is known only now.
+        for (const tile of this.tiles.values()) tile.isOld = true;
+        this.changed();
+      },
+      (error) => this.failed(error),
+    );
   }
 
   async get(what, parameters = {}) {
@@ -111,7 +114,10 @@ class Served extends Trace {
     if (this.awaited.has(path) || (known && !known.isOld)) return;
     this.awaited.add(path);
     try {
-      this.tiles.set(path, { lanes: new Lanes(await this.get("tile", { level, index })) });
+      const isEarly = !this.isAnalysed;
+      const lanes = new Lanes(await this.get("tile", { level, index }));
+      // It was asked for before the findings were known, and comes after them.
+      this.tiles.set(path, { lanes, isOld: isEarly && this.isAnalysed });
       for (const oldest of this.tiles.keys()) {
         if (this.tiles.size <= KEPT) break;
         this.tiles.delete(oldest);
@@ -128,10 +134,12 @@ class Served extends Trace {
   async next(target, time, direction) {
     const what = direction > 0 ? "next" : "previous";
     const whole = direction > 0 ? Math.floor(time) : Math.ceil(time);
-    return (await this.get(what, { target, time: whole })).time ?? undefined;
+    return (await this.get(what, { target, time: Math.max(0, whole) })).time ?? undefined;
   }
 
+  /// The view of another trace may be beyond the beginning of this one.
   sums(from, to) {
-    return this.get("sums", { from: Math.round(from), to: Math.round(to) });
+    const time = (one) => Math.max(0, Math.round(one));
+    return this.get("sums", { from: time(from), to: time(to) });
   }
 }

@@ -121,7 +121,10 @@ impl Tile {
         if self.is_exact() {
             return points.to_vec();
         }
-        let mut line = Vec::new();
+        // What is before the tile is in no bin.
+        let is_before = points.first().is_some_and(|(time, _)| *time < self.start);
+        let (before, points) = points.split_at(is_before.into());
+        let mut line = before.to_vec();
         for bin in points.chunk_by(|one, other| self.bin_of(one.0) == self.bin_of(other.0)) {
             let places = 0..bin.len();
             let least = places.clone().min_by_key(|i| bin[*i].1).unwrap_or(0);
@@ -197,5 +200,8 @@ mod tests {
         let beside = tile(0).end;
         let long = [(0, 1), (50, 2), (200, 3), (beside + 1, 4), (beside + 2, 5)];
         assert_eq!(tile(0).line(&long), [(50, 2), (200, 3), (beside + 1, 4)]);
+        // A point before the tile is no extreme of its first bin.
+        let before = [(50, 100), (101, 20), (103, 60), (105, 10), (107, 15)];
+        assert_eq!(tile(0).line(&before), before);
     }
 }

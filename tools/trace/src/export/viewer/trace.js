@@ -15,6 +15,9 @@ function after(list, value) {
   return low;
 }
 
+/// The index of the first whole number that is not less than `value`.
+const since = (list, value) => after(list, Math.ceil(value) - 1);
+
 /// Times, of which the differences are given.
 function timesOf(differences) {
   const times = new Float64Array(differences.length);

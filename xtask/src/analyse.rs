@@ -46,18 +46,18 @@ pub(crate) fn run(workspace: &Workspace, arguments: &AnalyseArguments) -> Result
         return write_figures(workspace);
     }
     let mut call = described(workspace, "report", &arguments.analysed)?;
-    let jobs = match &arguments.trace {
+    let responses = match &arguments.trace {
         Some(trace) => {
             sdk::require_checkout(workspace, "analyse --trace")?;
-            let jobs = temporary::File::new().context("cannot make a file for the jobs")?;
-            fs::write(jobs.path(), programs::jobs(workspace, trace)?)
-                .context("cannot write the file for the jobs")?;
-            Some(jobs)
+            let file = temporary::File::new().context("cannot make a file for response times")?;
+            fs::write(file.path(), programs::responses(workspace, trace)?)
+                .context("cannot write the file for response times")?;
+            Some(file)
         }
         None => None,
     };
-    if let Some(jobs) = &jobs {
-        call.extend(["--jobs".into(), jobs.path().into()]);
+    if let Some(file) = &responses {
+        call.extend(["--responses".into(), file.path().into()]);
     }
     write_into(&mut call, &arguments.files);
     with_boards(workspace, &call)
@@ -118,13 +118,15 @@ fn boards(workspace: &Workspace) -> Result<Stdio> {
     Ok(Stdio::from(boards))
 }
 
-/// What the analysis of a described system says if a deadline does not hold, a job of a run took longer than its bound, or
-/// the run shows nothing of a component with jobs; `jobs` are those of the run, as the reader of traces prints them.
+/// What the analysis of a described system says if a deadline does not hold, a response in a run took longer than its
+/// bound, or the run shows nothing of a component with jobs although `needs_jobs`; `responses` are those of the run, as the
+/// reader of traces prints them.
 pub(crate) fn complaint(
     workspace: &Workspace,
     description: &Path,
     platform: &str,
-    jobs: &Path,
+    responses: &Path,
+    needs_jobs: bool,
 ) -> Result<Option<String>> {
     let figures = of_platform(workspace, platform);
     let analyser = programs::build(workspace, Program::Analyser)?;
@@ -133,7 +135,7 @@ pub(crate) fn complaint(
         .arg("report")
         .arg(description)
         .args(["--platform", platform, "--overheads"])
-        .args([&*figures, Path::new("--jobs"), jobs])
+        .args([&*figures, Path::new("--responses"), responses])
         .args([Path::new("--json"), report.path()])
         .stdin(boards(workspace)?)
         .output()
@@ -142,6 +144,9 @@ pub(crate) fn complaint(
     let words = String::from_utf8_lossy(&words).into_owned();
     if !output.status.success() {
         return Ok(Some(words));
+    }
+    if !needs_jobs {
+        return Ok(None);
     }
     let report = fs::read(report.path()).context("cannot read the report")?;
     let report: Value = serde_json::from_slice(&report).context("cannot read the report")?;

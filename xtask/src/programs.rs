@@ -102,12 +102,12 @@ pub(crate) fn collection(platform: &str, ram: &Path, output: &Path) -> [OsString
     arguments.map(OsString::from)
 }
 
-/// The jobs in a trace, as JSON.
-pub(crate) fn jobs(workspace: &Workspace, trace: &Path) -> Result<Vec<u8>> {
+/// The response times in a trace, as JSON.
+pub(crate) fn responses(workspace: &Workspace, trace: &Path) -> Result<Vec<u8>> {
     output(
         workspace,
         Program::Trace,
-        &["jobs".as_ref(), trace.as_os_str()],
+        &["responses".as_ref(), trace.as_os_str()],
     )
 }
 

@@ -49,9 +49,9 @@ enum Command {
     Report {
         #[command(flatten)]
         system: Described,
-        /// The jobs in a trace, as JSON, which are compared with the bounds.
+        /// The response times in a trace, as JSON, which are compared with the bounds.
         #[arg(long)]
-        jobs: Option<PathBuf>,
+        responses: Option<PathBuf>,
         #[command(flatten)]
         outputs: Outputs,
     },
@@ -123,9 +123,9 @@ fn run(command: Command) -> Result {
     match command {
         Command::Report {
             system,
-            jobs,
+            responses,
             outputs,
-        } => system::report(&system.read(stdin())?, jobs.as_deref(), &outputs),
+        } => system::report(&system.read(stdin())?, responses.as_deref(), &outputs),
         Command::Guests { system, outputs } => system::guests(&system.read(stdin())?, &outputs),
         Command::Assign {
             system,
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn calls_of_the_tool_are_understood() {
         for call in [
-            "report s.toml --platform pc99 --overheads o.toml --jobs j --html h --json n",
+            "report s.toml --platform pc99 --overheads o.toml --responses r --html h --json n",
             "guests s.toml --platform pc99 --overheads o.toml --html h --json n",
             "assign s.toml --platform pc99 --overheads o.toml --cores 4 --html h --json n",
             "experiment --overheads o.toml --out f",

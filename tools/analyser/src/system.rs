@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use serde::Deserialize;
 use system_analysis::partitions::partitions;
-use system_analysis::{Figures, Observed, Time, analyse, assignment};
+use system_analysis::{Figures, Observed, Shown, Time, analyse, assignment};
 use system_description::{Platform, Source, System, check};
 
 use crate::{Outcome, Result, print};
@@ -100,12 +100,12 @@ pub(crate) fn report(
     Input {
         system, figures, ..
     }: &Input,
-    jobs: Option<&Path>,
+    responses: Option<&Path>,
     outputs: &Outputs,
 ) -> Result {
     let mut report = analyse(system, figures).map_err(all)?;
-    if let Some(jobs) = jobs {
-        report.observe(&observed(jobs)?);
+    if let Some(responses) = responses {
+        report.observe(&observed(responses)?);
     }
     outputs.write(&report.text(), || report.html(), || report.json())?;
     Ok(Outcome::of(report.holds))
@@ -116,8 +116,13 @@ fn all(problems: Vec<String>) -> anyhow::Error {
     anyhow!("this cannot be analysed: {}", problems.join("\n  and: "))
 }
 
-/// The jobs of components; those have the number 0.
-fn observed(jobs: &Path) -> Result<Vec<Observed>> {
+/// What a run shows of components, whose own jobs have the number 0.
+fn observed(responses: &Path) -> Result<Vec<Observed>> {
+    #[derive(Deserialize)]
+    struct Responses {
+        jobs: Vec<Jobs>,
+        budgets: Vec<Budgets>,
+    }
     #[derive(Deserialize)]
     struct Jobs {
         thread: String,
@@ -125,16 +130,30 @@ fn observed(jobs: &Path) -> Result<Vec<Observed>> {
         done: u64,
         longest: u64,
     }
-    let shown = jobs.display();
-    let text = fs::read(jobs).with_context(|| format!("cannot read {shown}"))?;
-    let jobs: Vec<Jobs> = serde_json::from_slice(&text)
-        .with_context(|| format!("{shown} has no jobs as `cargo xtask trace jobs` prints them"))?;
-    let own = jobs.into_iter().filter(|one| one.task == 0);
-    let observed = own.map(|one| Observed {
-        name: one.thread,
-        jobs: one.done,
-        longest: Time::from_nanos(one.longest),
-    });
+    #[derive(Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    struct Budgets {
+        thread: String,
+        used_up: u64,
+        longest: u64,
+    }
+    let file = responses.display();
+    let text = fs::read(responses).with_context(|| format!("cannot read {file}"))?;
+    let Responses { jobs, budgets } = serde_json::from_slice(&text).with_context(|| {
+        format!("{file} has no response times as `cargo xtask trace responses` prints them")
+    })?;
+    let jobs = jobs.into_iter().filter(|one| one.task == 0);
+    let jobs = jobs.map(|one| (one.thread, Shown::Jobs, one.done, one.longest));
+    let budgets = budgets.into_iter();
+    let budgets = budgets.map(|one| (one.thread, Shown::Budgets, one.used_up, one.longest));
+    let observed = jobs
+        .chain(budgets)
+        .map(|(name, shown, count, longest)| Observed {
+            name,
+            shown,
+            count,
+            longest: Time::from_nanos(longest),
+        });
     Ok(observed.collect())
 }
 
@@ -202,7 +221,7 @@ mod tests {
         let read = described.read(boards.as_bytes()).unwrap();
         fs::write(
             path("jobs"),
-            r#"[{"thread": "control", "task": 0, "done": 3, "longest": 900000000}]"#,
+            r#"{"jobs": [{"thread": "control", "task": 0, "done": 3, "longest": 900000000}], "budgets": []}"#,
         )
         .unwrap();
         let outputs = Outputs {

@@ -20,7 +20,7 @@ mod waits;
 pub use analyse::analyse;
 pub use figures::{Figures, Instructions};
 pub use global::overheads;
-pub use report::{Curve, Kind, Observed, Part, Report, Row, Source, Verdict};
+pub use report::{Curve, Kind, Observed, Part, Report, Row, Shown, Source, Verdict};
 pub use schedulability::Time;
 
 use system_description::Duration;

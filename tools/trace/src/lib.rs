@@ -15,6 +15,7 @@ mod state;
 mod summary;
 mod timeline;
 mod trace;
+mod used_budgets;
 
 pub use budget::remaining_budget;
 pub use collect::collect;
@@ -26,3 +27,4 @@ pub use state::{Activity, Context, ContextKey, Core, State, Status, Thread, Thre
 pub use summary::summary;
 pub use timeline::{ContextLane, Marked, Moved, Span, ThreadLane, Timeline, record};
 pub use trace::{Lost, Numbered, Trace};
+pub use used_budgets::{UsedBudgets, used_budgets};

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use serde_json::{Value, json};
-use trace::{Trace, check, collect, export, jobs, summary};
+use trace::{Trace, check, collect, export, jobs, summary, used_budgets};
 
 /// Reads a trace of the kernel.
 #[derive(Parser)]
@@ -41,8 +41,8 @@ enum Command {
         /// The trace.
         file: PathBuf,
     },
-    /// Prints the jobs that programs have marked, as JSON.
-    Jobs {
+    /// Prints the response times in a trace, as JSON: of jobs that programs have marked, and of budgets that were used up.
+    Responses {
         /// The trace.
         file: PathBuf,
     },
@@ -110,8 +110,8 @@ fn main() -> ExitCode {
             Ok(true)
         }),
         Command::Check { file } => read(&file).map(|trace| report(&trace)),
-        Command::Jobs { file } => read(&file).map(|trace| {
-            println!("{}", listed(&trace));
+        Command::Responses { file } => read(&file).map(|trace| {
+            println!("{}", responses(&trace));
             true
         }),
         Command::View { files, html, serve } => view::view(&files, html, serve),
@@ -160,8 +160,8 @@ fn read(path: &Path) -> Result<Trace, String> {
     Ok(trace)
 }
 
-/// The jobs, with times in nanoseconds.
-fn listed(trace: &Trace) -> Value {
+/// Jobs and budgets, with times in nanoseconds.
+fn responses(trace: &Trace) -> Value {
     let jobs = jobs(trace);
     let jobs = jobs.iter().map(|one| {
         json!({
@@ -169,7 +169,11 @@ fn listed(trace: &Trace) -> Value {
             "longest": trace.nanoseconds(one.longest),
         })
     });
-    jobs.collect()
+    let budgets = used_budgets(trace);
+    let budgets = budgets.iter().map(|one| {
+        json!({ "thread": one.thread, "used-up": one.count, "longest": trace.nanoseconds(one.longest) })
+    });
+    json!({ "jobs": jobs.collect::<Vec<_>>(), "budgets": budgets.collect::<Vec<_>>() })
 }
 
 /// Prints the complaints about a trace. Returns whether there are none.

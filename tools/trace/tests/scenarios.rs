@@ -5,7 +5,9 @@ mod common;
 use common::{read, simulated};
 use simulator::scenarios::{ALL, find};
 use simulator::{History, Microseconds, Options, Setup, Simulation, Status as Seen, work};
-use trace::{Status, ThreadKey, Timeline, Trace, check, export, inversions, jobs, summary};
+use trace::{
+    Status, ThreadKey, Timeline, Trace, check, export, inversions, jobs, summary, used_budgets,
+};
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
 use userlib::time::Periodic;
 use userlib::{Message, server, syscall, trace as marks};
@@ -252,6 +254,39 @@ fn late(setup: &mut Setup) {
             periodic.wait(simulator::now);
         }
     });
+}
+
+/// A thread that always has something to do, with 2 ms in each 10, below one that takes 4 of each 7; and one that waits for
+/// its next period before its budget is used up.
+fn busy(setup: &mut Setup) {
+    let ms = Microseconds::from_millis;
+    for (name, priority, budget, period) in [("above", 20, 4, 7), ("below", 10, 2, 10)] {
+        let time = SchedParameters::new(ms(budget), ms(period)).sporadic();
+        setup.thread(name, priority).time(time).run(|| {
+            loop {
+                work(Microseconds(100));
+            }
+        });
+    }
+    let time = SchedParameters::new(ms(2), ms(10)).sporadic();
+    setup.thread("idle", 5).time(time).repeat(|| {
+        work(Microseconds(100));
+        syscall::yield_now();
+    });
+}
+
+/// By hand: the lower thread has its budget at 4, 14, 24 ms and so on, and 4 ms of interference at most before 2 ms of its
+/// own are used.
+#[test]
+fn budgets_that_are_used_up_have_response_times() {
+    let trace = read(&simulated(busy, 200_000, 100_000));
+    let found = used_budgets(&trace);
+    let names: Vec<_> = found.iter().map(|one| &*one.thread).collect();
+    assert_eq!(names, ["above", "below"], "{found:?}");
+    let longest = |place: usize| trace.microseconds(found[place].longest);
+    assert!((3_990.0..4_050.0).contains(&longest(0)), "{}", longest(0));
+    assert!((5_900.0..6_100.0).contains(&longest(1)), "{}", longest(1));
+    assert!(found[0].count >= 27 && found[1].count >= 18, "{found:?}");
 }
 
 #[test]

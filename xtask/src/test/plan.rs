@@ -49,8 +49,8 @@ const TRACE: &str = "trace";
 /// The example that also runs in host time, and whose trace is checked on several platforms; in a short run on a platform
 /// without options. A full run checks traces of all examples there.
 const DEMO: &str = "demo";
-/// The example whose jobs, in the trace of a full run, are compared with their bounds.
-pub(super) const COMPARED: &str = "rates";
+/// The example in whose trace there must be jobs of all tasks.
+pub(super) const MARKED: &str = "rates";
 /// The files of the suite that depend on a board.
 const BOARD: &str =
     "arm_irq,arm_signals,boot_info,budget,call_reply,fpu,hidden_registers,irq,long_time,untyped";

@@ -78,13 +78,42 @@ pub struct Curve {
     pub supply: Vec<(Time, Time)>,
 }
 
-/// The jobs of a component in a run, as its trace shows them.
+/// What a trace shows of a component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shown {
+    /// Jobs, from release to completion.
+    Jobs,
+    /// Budgets that were used up, from when they were there.
+    Budgets,
+}
+
+impl Shown {
+    /// What was promised of it.
+    fn fits(self, kind: Kind) -> bool {
+        match self {
+            Self::Jobs => matches!(kind, Kind::Job | Kind::Scheduled),
+            Self::Budgets => kind == Kind::Budget,
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Jobs => "jobs",
+            Self::Budgets => "whole budgets",
+        }
+    }
+}
+
+/// The response times of a component in a run, as its trace shows them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Observed {
     /// The component.
     pub name: String,
-    /// The number of jobs that were done.
-    pub jobs: u64,
+    /// What was observed.
+    pub shown: Shown,
+    /// The number of jobs or budgets.
+    pub count: u64,
     /// The longest response in nanoseconds.
     #[serde(serialize_with = "nanos")]
     pub longest: Time,
@@ -178,29 +207,27 @@ impl Report {
     /// Puts what a run has shown beside the bounds. A response above its bound is an error: of the description, if
     /// it names too small costs, or else of the analysis.
     pub fn observe(&mut self, observed: &[Observed]) {
-        for one in observed.iter().filter(|one| one.jobs > 0) {
-            let is_it = |row: &&mut Row| {
-                row.name == one.name && matches!(row.kind, Kind::Job | Kind::Scheduled)
-            };
+        for one in observed.iter().filter(|one| one.count > 0) {
+            let is_it = |row: &&mut Row| row.name == one.name && one.shown.fits(row.kind);
             // With several criticality levels, the last bound is the largest.
             let Some(row) = self.rows.iter_mut().rfind(is_it) else {
                 continue;
             };
             row.observed = Some(one.clone());
-            let (longest, jobs) = (shown(one.longest), one.jobs);
+            let (longest, count, what) = (shown(one.longest), one.count, one.shown.words());
             let note = match row.bound {
                 Some(bound) if one.longest > bound => {
                     row.verdict = Verdict::Fails;
                     self.holds = false;
-                    format!("ABOVE THE BOUND: one of {jobs} jobs in the trace took {longest}.")
+                    format!("ABOVE THE BOUND: one of {count} {what} in the trace took {longest}.")
                 }
                 Some(bound) => {
                     let share = one.longest.nanos() * 100 / bound.nanos().max(1);
                     format!(
-                        "In the trace, {jobs} jobs took at most {longest}, {share} % of the bound."
+                        "In the trace, {count} {what} took at most {longest}, {share} % of the bound."
                     )
                 }
-                None => format!("In the trace, {jobs} jobs took at most {longest}."),
+                None => format!("In the trace, {count} {what} took at most {longest}."),
             };
             if !row.note.is_empty() {
                 row.note.push(' ');

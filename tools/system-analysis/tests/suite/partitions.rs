@@ -2,7 +2,7 @@
 
 use schedulability::Time;
 use system_analysis::partitions::{Partitions, partitions};
-use system_analysis::{Figures, Observed, Report, Verdict, analyse};
+use system_analysis::{Figures, Observed, Report, Shown, Verdict, analyse};
 
 use crate::common::{applied, figures, system};
 
@@ -378,8 +378,9 @@ period = "10 ms"
 priority = 40
 "#;
     let observed = |name: &str, longest: u64| Observed {
+        shown: Shown::Jobs,
         name: name.into(),
-        jobs: 7,
+        count: 7,
         longest: Time::from_nanos(longest),
     };
     let mut found = report(text, "0 us");

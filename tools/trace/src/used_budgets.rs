@@ -1,0 +1,90 @@
+//! How soon budgets were used up by threads that always had something to do.
+
+use std::collections::BTreeMap;
+
+use trace_format::{Blocking, Kind, Move, ObjectId};
+
+use crate::state::reason_of_move;
+use crate::{ContextKey, State, ThreadKey, Trace};
+
+/// The budgets of a thread that it used up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsedBudgets {
+    /// The name of the thread.
+    pub thread: String,
+    /// How many there were.
+    pub count: u64,
+    /// The longest time from when a replenishment was due to when a whole budget was used, in ticks.
+    pub longest: u64,
+}
+
+/// A budget that is used, since a replenishment was due for which its thread had waited.
+struct Open {
+    thread: ThreadKey,
+    due: u64,
+    used: u64,
+}
+
+/// All budgets that were used up, for each thread that did so. A thread that waits in between, for anything but the reply
+/// of a server that runs on its budget, could have used it earlier.
+pub fn used_budgets(trace: &Trace) -> Vec<UsedBudgets> {
+    let mut state = State::default();
+    let mut budgets: BTreeMap<ContextKey, u64> = BTreeMap::new();
+    let mut open: BTreeMap<ContextKey, Open> = BTreeMap::new();
+    let mut found: BTreeMap<ThreadKey, (u64, u64)> = BTreeMap::new();
+    for one in &trace.events {
+        let event = &one.event;
+        state.apply(event);
+        let (thread, context) = (state.thread(event.subject), state.context(event.subject));
+        match event.kind() {
+            Some(Kind::Configured) => {
+                if let Some(context) = context {
+                    budgets.insert(context, event.a);
+                    open.remove(&context);
+                }
+            }
+            Some(Kind::Postponed) => {
+                let context = state.context(ObjectId::in_detail(event.b));
+                if let Some((thread, context)) = thread.zip(context) {
+                    let due = event.a;
+                    let used = 0;
+                    open.insert(context, Open { thread, due, used });
+                }
+            }
+            Some(Kind::Charged) => {
+                let Some((context, all)) = context.and_then(|key| Some((key, open.get_mut(&key)?)))
+                else {
+                    continue;
+                };
+                all.used = all.used.saturating_add(event.a);
+                let budget = budgets.get(&context).copied().unwrap_or(u64::MAX);
+                if all.used >= budget {
+                    let longest = found.entry(all.thread).or_default();
+                    longest.0 += 1;
+                    longest.1 = longest.1.max(event.time.saturating_sub(all.due));
+                    open.remove(&context);
+                }
+            }
+            Some(Kind::Blocked) if Blocking::from_number(event.a) == Some(Blocking::Reply) => {}
+            Some(Kind::Blocked | Kind::Stopped | Kind::Yielded) => {
+                open.retain(|_, open| Some(open.thread) != thread);
+            }
+            Some(Kind::GivenUp) => {
+                context.map(|context| open.remove(&context));
+            }
+            // It is for something else than its thread waited for.
+            Some(Kind::Moved) if matches!(reason_of_move(event), Some(Move::Bind | Move::Take)) => {
+                context.map(|context| open.remove(&context));
+            }
+            _ => {}
+        }
+    }
+    let found = found
+        .into_iter()
+        .map(|(thread, (count, longest))| UsedBudgets {
+            thread: state.thread_name(thread, &trace.names),
+            count,
+            longest,
+        });
+    found.collect()
+}

@@ -4,6 +4,7 @@
 //! event. On the same processor such a turn is a context switch; between two it is an IPI, which costs a quarter of
 //! the emulator's time where the host is itself a virtual machine.
 
+use std::fs::{self, DirEntry};
 use std::process::Child;
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -18,8 +19,9 @@ static USED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 pub(crate) struct Processor(usize);
 
 impl Processor {
-    /// Moves an emulator to a processor that this tool may use, and that the fewest machines of this tool use. The
-    /// emulator must have begun just now: threads that it has already do not move. None if the host does not give one.
+    /// Moves an emulator to a processor that this tool may use, and that the fewest machines use, also those of other
+    /// instances of the tool: beside one of them it could hardly run. The emulator must have begun just now: threads that
+    /// it has already do not move. None if the host does not give a processor.
     pub(super) fn assign(emulator: &Child) -> Option<Self> {
         let allowed = sched_getaffinity(Pid::from_raw(0)).ok()?;
         let allowed: Vec<_> = (0..CpuSet::count())
@@ -28,7 +30,8 @@ impl Processor {
         let mut used = USED.lock();
         // A further instance of this tool may begin with another processor.
         let first = std::process::id() as usize;
-        let chosen = least_used(&allowed, &used, first)?;
+        let all = [&used[..], &used_by_others()].concat();
+        let chosen = least_used(&allowed, &all, first)?;
         let mut set = CpuSet::new();
         set.set(chosen).ok()?;
         let emulator = Pid::from_raw(emulator.id().cast_signed());
@@ -36,6 +39,26 @@ impl Processor {
         used.push(chosen);
         Some(Self(chosen))
     }
+}
+
+/// The processors of the machines that are no children of this process. What cannot be read is left out.
+fn used_by_others() -> Vec<usize> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let processor = |process: DirEntry| {
+        let name = fs::read_to_string(process.path().join("comm")).ok()?;
+        if !name.starts_with("qemu-system") {
+            return None;
+        }
+        let status = fs::read_to_string(process.path().join("status")).ok()?;
+        let field = |name: &str| {
+            let mut lines = status.lines();
+            let line = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+            line?.trim().parse::<usize>().ok()
+        };
+        // A list of several is no number.
+        field("Cpus_allowed_list").filter(|_| field("PPid") != Some(std::process::id() as usize))
+    };
+    processes.filter_map(processor).collect()
 }
 
 /// The processor that occurs least often in `used`; of equals, the first from index `first` on, cyclically.
@@ -58,9 +81,52 @@ impl Drop for Processor {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
+    use std::io::{BufRead, BufReader};
+    use std::os::unix::fs::symlink;
+    use std::process::{Command, Stdio};
+    use std::thread;
+    use std::time::Duration;
+
+    use nix::sys::signal::{Signal, kill};
 
     use super::*;
+    use crate::temporary;
+
+    const PAUSE: Duration = Duration::from_millis(10);
+
+    /// A program with an emulator's name, whose parent is another process.
+    #[test]
+    fn machines_of_other_instances_count() {
+        let folder = temporary::Folder::new().unwrap();
+        let emulator = folder.path().join("qemu-system-none");
+        symlink("/bin/sleep", &emulator).unwrap();
+        let mut shell = Command::new("sh")
+            .args(["-c", "\"$0\" 60 & echo $!; wait"])
+            .arg(&emulator)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut output = BufReader::new(shell.stdout.take().unwrap());
+        output.read_line(&mut line).unwrap();
+        let pid = Pid::from_raw(line.trim().parse().unwrap());
+        let allowed = sched_getaffinity(pid).unwrap();
+        let chosen = (0..CpuSet::count()).find(|&one| allowed.is_set(one) == Ok(true));
+        let mut set = CpuSet::new();
+        set.set(chosen.unwrap()).unwrap();
+        sched_setaffinity(pid, &set).unwrap();
+        // It has its name once the shell's child has become it.
+        let is_seen = || used_by_others().contains(&chosen.unwrap());
+        let seen = (0..500).any(|_| {
+            is_seen() || {
+                thread::sleep(PAUSE);
+                false
+            }
+        });
+        kill(pid, Signal::SIGKILL).unwrap();
+        shell.wait().unwrap();
+        assert!(seen);
+    }
 
     #[test]
     fn machines_spread_over_the_processors_that_the_tool_may_use() {

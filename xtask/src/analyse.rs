@@ -119,14 +119,14 @@ fn boards(workspace: &Workspace) -> Result<Stdio> {
 }
 
 /// What the analysis of a described system says if a deadline does not hold, a response in a run took longer than its
-/// bound, or the run shows nothing of a component with jobs although `needs_jobs`; `responses` are those of the run, as the
-/// reader of traces prints them.
+/// bound, or the run shows nothing of a component that is named in `needed`; `responses` are those of the run, as the reader
+/// of traces prints them.
 pub(crate) fn complaint(
     workspace: &Workspace,
     description: &Path,
     platform: &str,
     responses: &Path,
-    needs_jobs: bool,
+    needed: &[&str],
 ) -> Result<Option<String>> {
     let figures = of_platform(workspace, platform);
     let analyser = programs::build(workspace, Program::Analyser)?;
@@ -145,15 +145,14 @@ pub(crate) fn complaint(
     if !output.status.success() {
         return Ok(Some(words));
     }
-    if !needs_jobs {
-        return Ok(None);
-    }
     let report = fs::read(report.path()).context("cannot read the report")?;
     let report: Value = serde_json::from_slice(&report).context("cannot read the report")?;
     let rows = report["rows"].as_array().into_iter().flatten();
-    let is_missing = |row: &&Value| row["kind"] == "job" && row["observed"].is_null();
-    let missing: Vec<_> = rows.filter(is_missing).map(|row| &row["name"]).collect();
-    Ok((!missing.is_empty()).then(|| format!("the trace has no jobs of {missing:?}\n{words}")))
+    let is_there = |row: &&Value| !row["observed"].is_null();
+    let there = rows.filter(is_there);
+    let there: Vec<_> = there.filter_map(|row| row["name"].as_str()).collect();
+    let missing: Vec<_> = needed.iter().filter(|name| !there.contains(name)).collect();
+    Ok((!missing.is_empty()).then(|| format!("the trace shows nothing of {missing:?}\n{words}")))
 }
 
 /// Runs experiments with random task sets.

@@ -440,7 +440,8 @@ impl Draft<'_> {
                 continue;
             }
             // The budget of a period comes in at most so many pieces, and the end of each is charged to others.
-            let pieces = context.budget().covered_by(kernel.max(Time::from_nanos(1))) + 1;
+            let smallest = time(self.figures.smallest_budget).max(Time::from_nanos(1));
+            let pieces = context.budget().covered_by(smallest) + 1;
             let pieces = pieces.min(i128::from(context.refills()));
             let cost = self.figures.end_of_budget(self.cores) * pieces;
             let name = format!("ends of the budget of {}", self.members[place].name);

@@ -20,13 +20,16 @@ pub struct UsedBudgets {
 
 /// A budget that is used, since a replenishment was due for which its thread had waited.
 struct Open {
-    thread: ThreadKey,
+    /// The thread to which the budget belongs.
+    owner: ThreadKey,
     due: u64,
     used: u64,
+    /// The thread that runs on it expects a reply, and the budget has not gone to a server with the call.
+    waits: bool,
 }
 
 /// All budgets that were used up, for each thread that did so. A thread that waits in between, for anything but the reply
-/// of a server that runs on its budget, could have used it earlier.
+/// of a server that runs on its budget, could have used it earlier; so could one that a criticality level keeps back.
 pub fn used_budgets(trace: &Trace) -> Vec<UsedBudgets> {
     let mut state = State::default();
     let mut budgets: BTreeMap<ContextKey, u64> = BTreeMap::new();
@@ -36,6 +39,7 @@ pub fn used_budgets(trace: &Trace) -> Vec<UsedBudgets> {
         let event = &one.event;
         state.apply(event);
         let (thread, context) = (state.thread(event.subject), state.context(event.subject));
+        let holder = |context: ContextKey| state.contexts[context.0].thread;
         match event.kind() {
             Some(Kind::Configured) => {
                 if let Some(context) = context {
@@ -43,12 +47,18 @@ pub fn used_budgets(trace: &Trace) -> Vec<UsedBudgets> {
                     open.remove(&context);
                 }
             }
+            // A server may have been waiting for the budget of its client.
             Some(Kind::Postponed) => {
                 let context = state.context(ObjectId::in_detail(event.b));
-                if let Some((thread, context)) = thread.zip(context) {
-                    let due = event.a;
-                    let used = 0;
-                    open.insert(context, Open { thread, due, used });
+                let owner = context.and_then(|context| state.contexts[context.0].owner);
+                if let Some((owner, context)) = owner.or(thread).zip(context) {
+                    let begun = Open {
+                        owner,
+                        due: event.a,
+                        used: 0,
+                        waits: false,
+                    };
+                    open.insert(context, begun);
                 }
             }
             Some(Kind::Charged) => {
@@ -59,23 +69,37 @@ pub fn used_budgets(trace: &Trace) -> Vec<UsedBudgets> {
                 all.used = all.used.saturating_add(event.a);
                 let budget = budgets.get(&context).copied().unwrap_or(u64::MAX);
                 if all.used >= budget {
-                    let longest = found.entry(all.thread).or_default();
+                    let longest = found.entry(all.owner).or_default();
                     longest.0 += 1;
                     longest.1 = longest.1.max(event.time.saturating_sub(all.due));
                     open.remove(&context);
                 }
             }
-            Some(Kind::Blocked) if Blocking::from_number(event.a) == Some(Blocking::Reply) => {}
-            Some(Kind::Blocked | Kind::Stopped | Kind::Yielded) => {
-                open.retain(|_, open| Some(open.thread) != thread);
+            Some(Kind::Blocked) if Blocking::from_number(event.a) == Some(Blocking::Reply) => {
+                for (context, one) in &mut open {
+                    one.waits |= holder(*context) == thread;
+                }
+            }
+            Some(Kind::Woken) => {
+                open.retain(|context, one| !(one.waits && holder(*context) == thread));
+            }
+            Some(Kind::Blocked | Kind::Stopped | Kind::Yielded | Kind::Faulted) => {
+                open.retain(|context, _| holder(*context) != thread);
             }
             Some(Kind::GivenUp) => {
                 context.map(|context| open.remove(&context));
             }
-            // It is for something else than its thread waited for.
-            Some(Kind::Moved) if matches!(reason_of_move(event), Some(Move::Bind | Move::Take)) => {
-                context.map(|context| open.remove(&context));
-            }
+            Some(Kind::Moved) => match (context, reason_of_move(event)) {
+                (Some(context), Some(Move::Call)) => {
+                    open.entry(context).and_modify(|one| one.waits = false);
+                }
+                // It is for something else than its thread waited for.
+                (Some(context), Some(Move::Bind | Move::Take)) => {
+                    open.remove(&context);
+                }
+                _ => {}
+            },
+            Some(Kind::Level) => open.clear(),
             _ => {}
         }
     }

@@ -289,6 +289,36 @@ fn budgets_that_are_used_up_have_response_times() {
     assert!(found[0].count >= 27 && found[1].count >= 18, "{found:?}");
 }
 
+/// A client that asks a server with time of its own.
+fn waiting(setup: &mut Setup) {
+    let ms = Microseconds::from_millis;
+    let endpoint: Endpoint = setup.create();
+    let reply: Reply = setup.create();
+    let time = SchedParameters::new(ms(9), ms(10)).sporadic();
+    setup.thread("server", 5).time(time).run(move || {
+        let mut received = endpoint.recv(reply);
+        while received.message.is_some() {
+            work(Microseconds(500));
+            received = endpoint.reply_recv(Message::empty(0), reply);
+        }
+    });
+    let time = SchedParameters::new(ms(2), ms(10)).sporadic();
+    setup.thread("client", 10).time(time).run(move || {
+        loop {
+            work(Microseconds(1_500));
+            endpoint.call(Message::empty(0));
+        }
+    });
+}
+
+/// The client does not use its budget while it waits, so nothing is said of its budgets.
+#[test]
+fn waiting_for_a_server_with_time_of_its_own_is_no_use_of_a_budget() {
+    let trace = read(&simulated(waiting, 200_000, 100_000));
+    let found = used_budgets(&trace);
+    assert!(found.iter().all(|one| one.thread != "client"), "{found:?}");
+}
+
 #[test]
 fn a_late_job_counts_from_its_release() {
     let trace = read(&simulated(late, 200_000, 100_000));

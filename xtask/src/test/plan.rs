@@ -49,8 +49,12 @@ const TRACE: &str = "trace";
 /// The example that also runs in host time, and whose trace is checked on several platforms; in a short run on a platform
 /// without options. A full run checks traces of all examples there.
 const DEMO: &str = "demo";
-/// The example in whose trace there must be jobs of all tasks.
-pub(super) const MARKED: &str = "rates";
+/// The components whose response times must be in the trace of an example: the periodic tasks of one, and those that always
+/// have something to do in the other.
+const OBSERVED: [(&str, &[&str]); 2] = [
+    ("rates", &["sensor", "control", "logger"]),
+    ("demo", &["client-a", "client-b", "hog"]),
+];
 /// The files of the suite that depend on a board.
 const BOARD: &str =
     "arm_irq,arm_signals,boot_info,budget,call_reply,fpu,hidden_registers,irq,long_time,untyped";
@@ -59,6 +63,12 @@ const ARCHITECTURE: &str = "arm_,asid,aarch64_,boot_info,breakpoints,budget,call
                    hidden_registers,hostile,io_ports,irq,long_time,registers,retype,stacks,syscalls,timeout,untyped,x86_";
 /// What a short run divides the number of calls of each of the fuzzer's campaigns by.
 const CALLS_DIVISOR: u64 = 8;
+
+/// The components whose response times must be in the trace of an example.
+pub(super) fn observed(example: &str) -> &'static [&'static str] {
+    let found = OBSERVED.iter().find(|(name, _)| *name == example);
+    found.map_or(&[], |(_, components)| components)
+}
 
 /// The scope of the tests on a platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

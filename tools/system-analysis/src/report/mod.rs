@@ -207,10 +207,24 @@ impl Report {
     /// Puts what a run has shown beside the bounds. A response above its bound is an error: of the description, if
     /// it names too small costs, or else of the analysis.
     pub fn observe(&mut self, observed: &[Observed]) {
+        // Threads of one name are one component, which has started again.
+        let mut all: Vec<Observed> = Vec::new();
         for one in observed.iter().filter(|one| one.count > 0) {
+            let is_known =
+                |other: &&mut Observed| other.name == one.name && other.shown == one.shown;
+            match all.iter_mut().find(is_known) {
+                Some(other) => {
+                    other.count += one.count;
+                    other.longest = other.longest.max(one.longest);
+                }
+                None => all.push(one.clone()),
+            }
+        }
+        for one in &all {
             let is_it = |row: &&mut Row| row.name == one.name && one.shown.fits(row.kind);
-            // With several criticality levels, the last bound is the largest.
-            let Some(row) = self.rows.iter_mut().rfind(is_it) else {
+            // With several criticality levels, the run may have been at any.
+            let rows = self.rows.iter_mut().filter(is_it);
+            let Some(row) = rows.max_by_key(|row| (row.bound.is_none(), row.bound)) else {
                 continue;
             };
             row.observed = Some(one.clone());

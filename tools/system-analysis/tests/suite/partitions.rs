@@ -405,6 +405,38 @@ priority = 40
     assert!(found.html().contains("ABOVE THE BOUND"));
 }
 
+/// At level 1 nothing is before the brake. A run at level 0 is compared with the bound of that.
+#[test]
+fn a_budget_of_several_levels_has_the_bound_of_the_lowest() {
+    let text = r#"
+[component.brake]
+budget = "20 ms"
+period = "50 ms"
+priority = 100
+criticality = 1
+[component.display]
+budget = "4 ms"
+period = "10 ms"
+priority = 120
+"#;
+    let mut found = report(text, "0 us");
+    let rows = found.rows.iter().filter(|row| row.name == "brake");
+    let bounds: Vec<_> = rows.map(|row| row.bound.unwrap()).collect();
+    assert!(bounds.len() == 2 && bounds[0] > bounds[1], "{bounds:?}");
+    let observed = |longest: Time| Observed {
+        name: "brake".into(),
+        shown: Shown::Budgets,
+        count: 3,
+        longest,
+    };
+    found.observe(&[observed(bounds[0]), observed(bounds[1])]);
+    assert!(found.holds, "{}", found.text());
+    let text = found.text();
+    assert!(text.contains("6 whole budgets took at most"), "{text}");
+    found.observe(&[observed(bounds[0] + Time::from_nanos(1))]);
+    assert!(!found.holds);
+}
+
 /// A scheduler's own program is no such thread, as its decisions are charged; a passive server and the supervisor are.
 #[test]
 fn a_scheduler_may_run_before_its_components_and_others_may_not() {

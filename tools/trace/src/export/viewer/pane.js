@@ -79,10 +79,10 @@ class Pane {
 
   /// Jumps to the next target, or the one before.
   async jump(what, direction) {
+    if (!this.trace.isAnalysed) return this.page.say("the trace is not analysed yet");
     const target = this.trace.targets.findIndex((one) => one.what === what);
     if (target < 0) return;
     const now = this.cursors.length ? this.cursors[0] : (this.from + this.to) / 2;
-    if (!this.trace.isAnalysed) return this.page.say("the trace is not analysed yet");
     try {
       const found = await this.trace.next(target, now, direction);
       if (found === undefined) this.page.say("no more");

@@ -15,7 +15,7 @@ use crate::time;
 const NOWHERE: u32 = u32::MAX;
 
 /// Trials of a core after which a search is given up.
-const MOST_TRIALS: u32 = 5_000;
+const MOST_TRIALS: u32 = 2_000;
 
 /// The result of a packing.
 pub(super) enum Packed {

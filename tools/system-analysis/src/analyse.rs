@@ -423,7 +423,8 @@ fn assumptions(system: &System, figures: &Figures) -> Vec<String> {
             match figures.cache_refill {
                 Duration::ZERO => "with caches as they are after a preemption".into(),
                 refill => format!(
-                    "with warm caches; each thread that begins or continues loses {refill} until they are warm again, and its budget contains that for each preemption"
+                    "with warm caches; each thread that begins or continues loses {refill} until they are warm again, \
+                     and its budget contains that for each preemption"
                 ),
             }
         ),

@@ -6,7 +6,7 @@ use schedulability::model::{Parameters, Task};
 use schedulability::partition::{MOST_EXACT, exact, pack};
 use schedulability::{Error, Time};
 use system_description::System;
-use system_description::system::{self, ComponentId};
+use system_description::system::{self, Component, ComponentId};
 
 use super::Packing;
 use crate::time;
@@ -27,14 +27,22 @@ pub(super) enum Packed {
     GivenUp,
 }
 
+/// Whether a component stays on its core: its devices and interrupts belong to that.
+fn stays(one: &Component) -> bool {
+    !one.devices.is_empty() || !one.interrupts.is_empty()
+}
+
+/// Puts a group on a core.
+fn put(system: &mut System, group: &[ComponentId], core: u32) {
+    for id in group {
+        system.components[id.0].core = core;
+    }
+}
+
 /// Refuses a number of cores on which what stays where it is has no place.
 pub(super) fn require(system: &System, most: usize) -> Result<(), String> {
-    let stays = |id: &ComponentId| {
-        let one = &system[*id];
-        !one.devices.is_empty() || !one.interrupts.is_empty()
-    };
-    let beyond = |id: &ComponentId| system[*id].core as usize >= most;
-    match system.ids().find(|id| stays(id) && beyond(id)) {
+    let is_beyond = |id: &ComponentId| stays(&system[*id]) && system[*id].core as usize >= most;
+    match system.ids().find(is_beyond) {
         Some(id) => Err(format!(
             "`{}` has devices or interrupts and stays on core {}, which is not among {most} cores; use `--cores {}`",
             system[id].name,
@@ -57,8 +65,8 @@ pub(super) fn used(system: &System, count: usize) -> usize {
 /// The cores of what stays: components that do not move, the supervisor, and interrupts.
 fn staying(system: &System) -> Vec<u32> {
     let mut rest = system.clone();
-    for id in groups(system).into_iter().flatten() {
-        rest.components[id.0].core = NOWHERE;
+    for group in groups(system) {
+        put(&mut rest, &group, NOWHERE);
     }
     let interrupts = system.interrupts.iter().map(|rate| rate.core);
     let mut cores: Vec<_> = rest.cores().into_iter().chain(interrupts).collect();
@@ -92,9 +100,7 @@ pub(super) fn of(
             } else {
                 NOWHERE
             };
-            group
-                .iter()
-                .for_each(|id| trial.components[id.0].core = core);
+            put(&mut trial, group, core);
         }
         trial
     };
@@ -131,10 +137,7 @@ pub(super) fn of(
     };
     let mut assigned = system.clone();
     for (group, core) in groups.iter().zip(found) {
-        let core = u32::try_from(core).unwrap_or(NOWHERE);
-        group
-            .iter()
-            .for_each(|id| assigned.components[id.0].core = core);
+        put(&mut assigned, group, u32::try_from(core).unwrap_or(NOWHERE));
     }
     Ok(chosen(assigned, choose))
 }
@@ -167,12 +170,8 @@ fn groups(system: &System) -> Vec<Vec<ComponentId>> {
         groups[group[id.0]].push(id);
     }
     groups.retain(|members: &Vec<ComponentId>| {
-        let stays = |id: &ComponentId| {
-            let one = &system[*id];
-            !one.devices.is_empty() || !one.interrupts.is_empty()
-        };
         let has_time = |id: &ComponentId| !system[*id].time.is_passive();
-        members.iter().any(has_time) && !members.iter().any(stays)
+        members.iter().any(has_time) && !members.iter().any(|id| stays(&system[*id]))
     });
     groups
 }

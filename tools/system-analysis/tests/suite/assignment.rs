@@ -6,7 +6,7 @@ use schedulability::Time;
 use system_analysis::assignment::{Assignment, Outcome, assign};
 use system_analysis::{Figures, Verdict, analyse};
 use system_description::system::Time as Given;
-use system_description::{Duration, System};
+use system_description::{Device, Duration, System};
 
 use crate::common::{applied, board_with, figures, system};
 
@@ -39,6 +39,17 @@ fn jobs(shares: &[u32]) -> String {
     shares.iter().enumerate().map(one).collect()
 }
 
+/// The lines that assign cores.
+fn of_cores(mut lines: Vec<String>) -> Vec<String> {
+    lines.retain(|line| line.contains(".core"));
+    lines
+}
+
+/// A board with a serial port.
+fn serial() -> BTreeMap<String, Device> {
+    BTreeMap::from([("serial".to_string(), Device::default())])
+}
+
 fn packings(found: &Assignment) -> Vec<(&'static str, usize, Outcome)> {
     let tried = found.tried.iter();
     tried
@@ -61,10 +72,7 @@ fn tasks_are_assigned_to_cores() {
         ("best fit", 2, InTime),
     ];
     assert_eq!(packings(&found), expected);
-    let cores: Vec<_> = lines(&text, "0 us", 2)
-        .into_iter()
-        .filter(|line| line.contains(".core"))
-        .collect();
+    let cores = of_cores(lines(&text, "0 us", 2));
     let expected = [1, 2, 3].map(|place| format!("component.t{place}.core = 1"));
     assert_eq!(cores, expected);
     let text = found.text();
@@ -128,11 +136,7 @@ fn interrupts_make_a_core_different() {
     };
     let found = assign(&system, &figures, Some(2)).unwrap();
     assert!(found.holds(), "{}", found.text());
-    let moved: Vec<_> = found
-        .lines()
-        .into_iter()
-        .filter(|line| line.contains(".core"))
-        .collect();
+    let moved = of_cores(found.lines());
     assert_eq!(moved, ["component.t0.core = 1"]);
 }
 
@@ -181,18 +185,13 @@ fn what_stays_counts_once() {
     let driver = "[component.driver]\nslice = \"1 s\"\ndevices = [\"serial\"]\n\
                   job = { cost = \"1 ms\", period = \"10 ms\" }\n";
     let text = driver.to_string() + &jobs(&[9, 5]);
-    let device = BTreeMap::from([("serial".to_string(), Default::default())]);
     let figures = Figures {
         other_core: Duration::from_micros(200),
         ..figures("0 us")
     };
-    let found = assign(&board_with(&text, device).unwrap(), &figures, Some(2)).unwrap();
+    let found = assign(&board_with(&text, serial()).unwrap(), &figures, Some(2)).unwrap();
     assert!(found.holds(), "{}", found.text());
-    let moved: Vec<_> = found
-        .lines()
-        .into_iter()
-        .filter(|line| line.contains(".core"))
-        .collect();
+    let moved = of_cores(found.lines());
     assert_eq!(moved, ["component.t0.core = 1"]);
 }
 
@@ -228,14 +227,9 @@ fn drivers_stay() {
     let text = jobs(&[9, 9]);
     let (first, second) = text.split_at(text.find("[component.t1]").unwrap());
     let text = first.to_string() + &second.replacen("job =", "devices = [\"serial\"]\njob =", 1);
-    let device = || BTreeMap::from([("serial".to_string(), Default::default())]);
-    let one = board_with(&text, device()).expect("the description is good");
+    let one = board_with(&text, serial()).expect("the description is good");
     let found = assign(&one, &figures("0 us"), Some(2)).unwrap();
-    let moved: Vec<_> = found
-        .lines()
-        .into_iter()
-        .filter(|line| line.contains(".core"))
-        .collect();
+    let moved = of_cores(found.lines());
     assert_eq!(moved, ["component.t0.core = 1"]);
 }
 
@@ -341,10 +335,9 @@ fn what_is_not_for_this_command_is_refused() {
     assert!(refused(&handled).contains("give all components priorities"));
     let instances = jobs(&[5]).replace("slice =", "instances = 2\nslice =");
     assert!(refused(&instances).contains("instances of a component"));
-    let device = || BTreeMap::from([("serial".to_string(), Default::default())]);
     let text = jobs(&[5]).replace("job =", "core = 2\ndevices = [\"serial\"]\njob =");
     let error = assign(
-        &board_with(&text, device()).unwrap(),
+        &board_with(&text, serial()).unwrap(),
         &figures("0 us"),
         Some(2),
     );

@@ -203,8 +203,8 @@ fn around(spans: &[Span]) -> (u64, u64) {
     (first, spans.last().map_or(first, |span| span.end))
 }
 
-/// Rows of five numbers: the time since the end of the row before, its length, two things, and for how much of its
-/// length it is not so. Most numbers are small, and so is their text.
+/// Rows of five numbers: the time since the end of the row before, its length, two keys (of a thread, a context or a
+/// status), and for how much of its length the lane is not busy. Most numbers are small, and so is their text.
 #[derive(Default)]
 struct Rows {
     numbers: Vec<i64>,

@@ -27,6 +27,8 @@ impl<A: Arch> Kernel<A> {
             .first_normal(domain, self[thread].priority)
             .ok_or(NotEligible)?;
         if let Some(next) = others {
+            // The ready queues decide between threads that are ready since the same tick by their criticality.
+            eligible(self[context].criticality() == 0)?;
             eligible(matches!(self[next].state, ThreadState::Running))?;
             eligible(self[next].yielding_to.is_none())?;
         }

@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, ErrorKind};
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 
@@ -20,6 +21,13 @@ use crate::ui::Step;
 use crate::workspace::Workspace;
 use crate::{Result, cargo};
 
+/// The variables that proptest reads, and what they are in a short run and in a full one. A short run is repeatable: it
+/// judges a change by the same random inputs as the change before it. A full run tries others each time, and more.
+const SEED: &str = "PROPTEST_RNG_SEED";
+const CASES: &str = "PROPTEST_CASES";
+const SHORT_SEED: u64 = 1;
+const CASES_OF_ALL: u64 = 1024;
+
 /// Runs the host tests of all crates that have some, and shows their output at `place`.
 pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
     let Session {
@@ -32,10 +40,19 @@ pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
     let toolchain = Toolchain::host()?;
     let crates = crates::all(workspace)?;
     let linkers = linkers(workspace)?;
+    let random = random_inputs(arguments.all);
+    for (variable, value) in &random {
+        place.say(&format!("host: {variable}={value}"));
+    }
     let call = |options: &[&str], packages: &[&str]| {
         let mut command = toolchain.cargo();
         command
             .envs(linkers.iter().map(|folder| ("COMPILER_PATH", folder)))
+            .envs(
+                random
+                    .iter()
+                    .map(|(variable, value)| (variable, value.to_string())),
+            )
             .current_dir(workspace.root())
             .args(["test", "--no-fail-fast", "--profile", "tool"])
             .args(options);
@@ -85,6 +102,21 @@ pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
         tally += run_and_count(command, supervisor, place)?;
     }
     Ok(tally)
+}
+
+/// The seed of random inputs and, in a full run, their number, where the environment does not say them.
+fn random_inputs(all: bool) -> Vec<(&'static str, u64)> {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+    let seed = match all {
+        true => since_1970.map_or(SHORT_SEED, |time| time.as_secs()),
+        false => SHORT_SEED,
+    };
+    let mut inputs = vec![(SEED, seed)];
+    if all {
+        inputs.push((CASES, CASES_OF_ALL));
+    }
+    inputs.retain(|(variable, _)| env::var_os(variable).is_none());
+    inputs
 }
 
 /// A folder in which the C compiler, by which cargo links, finds LLVM's linker as `ld`, if that is installed (the

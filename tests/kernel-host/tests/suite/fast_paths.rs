@@ -53,12 +53,19 @@ fn picture(system: &TestSystem) -> String {
     picture
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig {
+/// Fewer cases than proptest's default, as each is two systems, unless the environment says how many.
+fn config() -> ProptestConfig {
+    let default = ProptestConfig::default();
+    let is_chosen = std::env::var_os("PROPTEST_CASES").is_some();
+    ProptestConfig {
         failure_persistence: None,
-        cases: 96,
-        ..ProptestConfig::default()
-    })]
+        cases: if is_chosen { default.cases } else { 96 },
+        ..default
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
 
     #[test]
     fn both_paths_lead_to_the_same(
@@ -371,6 +378,29 @@ fn round_robin_yields_are_short() {
     assert!(machine.runs(periodic));
     assert!(!yields(&mut machine, periodic));
     assert!(!machine.runs(periodic));
+}
+
+/// The criticality decides between threads that are ready since the same tick, so a thread with one continues.
+#[test]
+fn a_yield_with_a_criticality_is_not_eligible_beside_another_thread() {
+    for criticality in [0, 1] {
+        let mut machine = Machine::new();
+        let spec = |name| Spec::new(name, 5).budget(Budget::slice(1000));
+        let (first, second) = (machine.spawn(spec("first")), machine.spawn(spec("second")));
+        machine.rest();
+        machine.yield_now(second);
+        machine.yield_now(first);
+        machine.set_criticality(first, criticality);
+        if machine.runs(second) {
+            machine.yield_now(second);
+        }
+        assert!(machine.runs(first));
+        let before = machine.kernel.instruments.watch.fast_paths;
+        machine.yield_now(first);
+        let is_short = machine.kernel.instruments.watch.fast_paths > before;
+        assert_eq!(is_short, criticality == 0);
+        assert!(machine.runs(if is_short { second } else { first }));
+    }
 }
 
 #[test]

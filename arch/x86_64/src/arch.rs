@@ -109,6 +109,9 @@ impl<P: Platform> Arch for X86_64<P> {
     }
 
     fn thread_flags_changed(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>) {
+        if kernel[thread].fpu_disabled() {
+            fpu::release(kernel, thread);
+        }
         if kernel.core.current == Some(thread) {
             fpu::switch_to(kernel, thread);
         }

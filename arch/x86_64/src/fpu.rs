@@ -5,6 +5,9 @@
 //! contain another thread's values, so speculation cannot disclose these (CVE-2018-3665). In two cases the
 //! switch is skipped: if the thread's own values are still loaded, and for threads that may not use the unit
 //! (`FPU_DISABLED`). The kernel itself is compiled without floating point.
+//!
+//! The current thread is the owner of the registers exactly if it may use the unit; uses trap exactly if it may
+//! not. The owner is never a thread that may not use the unit.
 
 use core::arch::asm;
 
@@ -67,6 +70,8 @@ pub struct Fpu<P: Platform> {
 impl<P: Platform> Fpu<P> {
     /// Offset of the owner, for fast paths in assembly.
     pub const OWNER: usize = core::mem::offset_of!(Self, owner);
+    /// Offset of the byte that is 1 if uses trap, and 0 otherwise.
+    pub const TRAPPING: usize = core::mem::offset_of!(Self, trapping);
     /// Offset of the components.
     pub const COMPONENTS: usize = core::mem::offset_of!(Self, components);
 
@@ -123,8 +128,7 @@ impl<P: Platform> Fpu<P> {
 /// Prepares the unit for `next`, which runs next.
 pub fn switch_to<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, next: Ptr<Thread<X86_64<P>>>) {
     if kernel[next].fpu_disabled() {
-        // So the owner is never a thread that may not use the unit.
-        release(kernel, next);
+        debug_assert!(!Ptr::is_same(kernel.arch.fpu.owner, Some(next)));
         return kernel.arch.fpu.trap_uses(true);
     }
     kernel.arch.fpu.trap_uses(false);

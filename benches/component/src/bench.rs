@@ -45,7 +45,7 @@ pub struct Bench {
     environment: Environment,
     /// The `SchedControl` capability of the first core; those of the other cores are in the slots after it.
     controls: SchedControl,
-    time: Option<SchedContext>,
+    time: SchedContext,
     partner: Tcb,
     partner_time: SchedContext,
     runner: Endpoint,
@@ -75,7 +75,7 @@ impl Bench {
             cores: startup.number(names::CORES).min(MAX_CORES),
             megahertz: startup.number(names::MEGAHERTZ),
             controls: environment.sched_control,
-            time: startup.find_capability(names::TIME),
+            time: startup.capability(names::TIME),
             environment,
             partner: startup.capability(names::PARTNER),
             partner_time: startup.capability(names::PARTNER_TIME),
@@ -91,6 +91,23 @@ impl Bench {
     /// The shared page.
     pub fn shared(&self) -> Shared {
         self.peer.shared
+    }
+
+    /// Configures this thread's own context.
+    pub fn set_own_time(&self, parameters: &SchedParameters) -> Result {
+        self.controls.configure(self.time, parameters)
+    }
+
+    /// Configures the partner's context.
+    pub fn set_partners_time(&self, parameters: &SchedParameters) -> Result {
+        self.controls.configure(self.partner_time, parameters)
+    }
+
+    /// Sets flags of this thread and of the partner.
+    pub fn set_flags(&self, own: usize, partners: usize) -> Result {
+        self.tcb.set_flags(0, own)?;
+        self.partner.set_flags(0, partners)?;
+        Ok(())
     }
 
     /// Starts a peer with `role` and waits until it blocks.
@@ -163,10 +180,8 @@ impl Bench {
     /// Migrates this thread to another core. Threads that it creates later without a core run there, too.
     pub fn move_to(&mut self, core: usize) -> Result {
         let control = self.sched_control_of(core);
-        if let Some(time) = self.time {
-            control.configure(time, &TIME)?;
-            self.environment.sched_control = control;
-        }
+        control.configure(self.time, &TIME)?;
+        self.environment.sched_control = control;
         Ok(())
     }
 

@@ -143,9 +143,7 @@ impl<'a> Runner<'a> {
         process.set_priorities(environment, PRIORITY, u8::MAX - 1)?;
         process.set_criticalities(environment, 0, userlib::abi::MAX_CRITICALITY)?;
         let time = process.set_time(environment, &TIME)?;
-        if self.cores > 1 {
-            process.give(environment, names::TIME, time.cptr(), Rights::ALL)?;
-        }
+        process.give(environment, names::TIME, time.cptr(), Rights::ALL)?;
         for (name, capability) in [
             (own::ASID_POOL, boot::ASID_POOL.cptr()),
             (names::PARTNER, partner.tcb.cptr()),

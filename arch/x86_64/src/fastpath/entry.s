@@ -25,7 +25,7 @@
 .endm
 
     # Exits to the slow path unless the result of the address space lookup of the thread at RBX is still
-    # valid, and the floating-point registers and the bases belong to the current thread, to which RDX is set.
+    # valid, and the bases belong to the current thread, to which RDX is set.
 .macro escapement_require_known
     mov rax, [rbx + {VSPACE}]
     cmp rax, [rbx + {SPACE}]
@@ -34,12 +34,8 @@
     cmp rax, [rbx + {SPACE_REMOVALS}]
     jne 9b
     lea rdx, [rsp - {REGISTERS}]
-    cmp rdx, [rbp + {FPU_OWNER}]
-    jne 9b
     cmp rdx, [rbp + {BASES_OF}]
     jne 9b
-    test byte ptr [rbx + {FLAGS}], {FPU_DISABLED}
-    jnz 9b
 .endm
 
     # Looks up the capability at the address RDI. Sets R11 to its first word, RDI to the address of its slot,

@@ -43,15 +43,20 @@
     jne 5f
 .endif
     mov cr3, rax
-5:  mov [rbp + {FPU_OWNER}], r12
+5:  xor edx, edx
+    test byte ptr [rbx + {FLAGS}], {FPU_DISABLED}
+    jnz 3f
+    cmp byte ptr [rbp + {FPU_TRAPPING}], dl
+    jne 4f
+    # The current thread may use the unit, so that it is the owner of the registers.
+    mov [rbp + {FPU_OWNER}], r12
     mov eax, [rbp + {FPU_COMPONENTS}]
-    xor edx, edx
     xsave64 [rsp + {FPU}]
     xrstor64 [rbx + {FPU}]
-    mov [rbp + {BASES_OF}], r12
+6:  mov [rbp + {BASES_OF}], r12
     mov byte ptr [rsp + {BASES_LOADED}], 0
     mov byte ptr [rbx + {BASES_LOADED}], 1
-    # Selectors are cleared before the next thread runs, see `crate::bases`. RDX is zero since `xrstor64`.
+    # Selectors are cleared before the next thread runs, see `crate::bases`. RDX is zero.
     mov ds, edx
     mov es, edx
     rdfsbase rax
@@ -120,6 +125,30 @@
     add rsp, {RIP}
     iretq
 .endif
+
+    # The next thread may not use the floating-point unit: its uses trap, and the registers stay with their
+    # owner, which is another thread.
+3:  cmp byte ptr [rbp + {FPU_TRAPPING}], dl
+    jne 6b
+    mov byte ptr [rbp + {FPU_TRAPPING}], 1
+    mov rax, cr0
+    or eax, {TASK_SWITCHED}
+    mov cr0, rax
+    jmp 6b
+
+    # The next thread may use the unit, but the current one may not.
+4:  clts
+    mov [rbp + {FPU_TRAPPING}], dl
+    mov rcx, [rbp + {FPU_OWNER}]
+    cmp rcx, r12
+    je 6b
+    mov [rbp + {FPU_OWNER}], r12
+    mov eax, [rbp + {FPU_COMPONENTS}]
+    test rcx, rcx
+    jz 5f
+    xsave64 [rcx + {FPU_OF_THREAD}]
+5:  xrstor64 [rbx + {FPU}]
+    jmp 6b
 .purgem escapement_find
 .purgem escapement_require_next
 .purgem escapement_require_known

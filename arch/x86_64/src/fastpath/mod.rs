@@ -30,6 +30,7 @@ use kernel::object::{CORE_MASK, Endpoint};
 use kernel::sched::BIG_LOCK;
 
 use x86_64::VirtAddr;
+use x86_64::registers::control::Cr0Flags;
 use x86_64::registers::model_specific::LStar;
 
 use crate::bases;
@@ -100,6 +101,7 @@ extern "C" fn system_call_entry<P: Platform>() {
         ACTIVE_ROOT = const Offsets::<P>::ARCH + offset_of!(X86_64<P>, active_root),
         BASES_OF = const Offsets::<P>::ARCH + offset_of!(X86_64<P>, bases_of),
         FPU_OWNER = const Offsets::<P>::FPU_UNIT + Fpu::<P>::OWNER,
+        FPU_TRAPPING = const Offsets::<P>::FPU_UNIT + Fpu::<P>::TRAPPING,
         FPU_COMPONENTS = const Offsets::<P>::FPU_UNIT + Fpu::<P>::COMPONENTS,
         // Threads: offsets from their registers.
         REGISTERS = const Offsets::<P>::REGISTERS,
@@ -107,6 +109,7 @@ extern "C" fn system_call_entry<P: Platform>() {
         FLAGS =
             const Layout::<X86_64<P>>::THREAD_FLAGS as isize - Offsets::<P>::REGISTERS as isize,
         FPU = const Offsets::<P>::FPU,
+        FPU_OF_THREAD = const Offsets::<P>::CONTEXT + offset_of!(Context, fpu),
         SPACE = const Offsets::<P>::SPACE + offset_of!(KnownSpace, space),
         SPACE_REMOVALS = const Offsets::<P>::SPACE + offset_of!(KnownSpace, generation),
         SPACE_ROOT = const Offsets::<P>::SPACE + offset_of!(KnownSpace, root),
@@ -132,6 +135,7 @@ extern "C" fn system_call_entry<P: Platform>() {
         NO_MEMBER = const NO_MEMBER,
         ABOVE_NONE = const Layout::<X86_64<P>>::ABOVE_NONE,
         FPU_DISABLED = const abi::thread_flags::FPU_DISABLED,
+        TASK_SWITCHED = const Cr0Flags::TASK_SWITCHED.bits(),
         NO_MARKS = const !(Endpoint::<X86_64<P>>::MARKS as isize),
         CORE_MASK = const CORE_MASK,
     )

@@ -45,10 +45,10 @@ fn interrupt_to_thread(bench: &mut Bench, variant: usize) -> Result {
 }
 
 /// Argument of the role: location of the stamp of [`spin`].
-const STAMP: usize = 0;
+pub(super) const STAMP: usize = 0;
 
 /// Runs forever.
-fn spin(peer: &Peer) {
+pub(super) fn spin(peer: &Peer) {
     peer.notification.wait();
     peer.counter.spin(peer.shared.argument_place(STAMP))
 }

@@ -31,6 +31,21 @@ fn call(bench: &mut Bench, variant: usize) -> Result {
     Ok(())
 }
 
+/// Call and ReplyRecv with a passive server of the same priority.
+pub(super) fn call_between(
+    bench: &mut Bench,
+    place: Place,
+    words: usize,
+    parameter: (&'static str, &'static str),
+) -> Result {
+    let (calls, replies) = measure(bench, place, PRIORITIES[0].1, Time::Callers, words, false)?;
+    let (name, value) = parameter;
+    let parameters = [("words", words.into()), (name, value.into())];
+    bench.report("call", &parameters, &calls);
+    bench.report("replyrecv", &parameters, &replies);
+    Ok(())
+}
+
 /// Call and ReplyRecv between threads that both use floating-point registers.
 fn call_with_fpu(bench: &mut Bench, variant: usize) -> Result {
     let place = PLACES[variant];
@@ -93,7 +108,7 @@ pub(super) fn serve(peer: &Peer) {
 }
 
 /// Send to a waiting receiver of higher or lower priority.
-fn send(bench: &mut Bench, variant: usize) -> Result {
+pub(super) fn send(bench: &mut Bench, variant: usize) -> Result {
     let (priority, priority_value) = PRIORITIES[1 + variant % 2];
     let place = PLACES[variant / 2 % 2];
     let words = [0, 10][variant / 4];

@@ -17,6 +17,7 @@ macro_rules! suites {
 suites![
     kernel,
     timer,
+    defaults,
     ipc,
     signal,
     schedule,

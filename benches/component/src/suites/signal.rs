@@ -9,7 +9,7 @@ use userlib::{Capability, Result, abi};
 benchmarks![signal: 4, wait: 2, wait_signalled: 1, signal_without_waiter: 1];
 
 /// Signal to a waiting thread: until the higher-priority thread of the two continues.
-fn signal(bench: &mut Bench, variant: usize) -> Result {
+pub(super) fn signal(bench: &mut Bench, variant: usize) -> Result {
     let (priority, priority_value) = PRIORITIES[1 + variant % 2];
     let place = PLACES[variant / 2];
     let (counter, shared) = (bench.counter(), bench.shared());
@@ -47,7 +47,7 @@ fn wait_for_signals(peer: &Peer) {
 }
 
 /// Wait without a signal: until a lower-priority thread continues.
-fn wait(bench: &mut Bench, variant: usize) -> Result {
+pub(super) fn wait(bench: &mut Bench, variant: usize) -> Result {
     let place = PLACES[variant];
     let (counter, shared) = (bench.counter(), bench.shared());
     bench.start(place, PRIORITIES[2].1, Time::Own, signal_back)?;

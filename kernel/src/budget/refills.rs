@@ -16,6 +16,7 @@ pub struct Refills<'a> {
 impl<'a> Refills<'a> {
     /// The list that `ring` describes in `entries`, which has the ring's capacity. Its amounts add up
     /// to `budget`.
+    #[inline(always)]
     pub fn new(ring: &'a mut RefillRing, entries: &'a mut [Entry], budget: Ticks) -> Self {
         debug_assert!(entries.len() >= ring.capacity());
         let origin = ring.tail().map_or(0, |tail| origin(entries[tail], budget));
@@ -43,8 +44,9 @@ impl<'a> Refills<'a> {
     }
 
     /// The replenishment that is used now, or next.
+    #[inline(always)]
     pub fn head(&self) -> Refill {
-        self.entry(0).refill(self.origin)
+        self.entries[self.ring.front()].refill(self.origin)
     }
 
     /// All replenishments, in order.
@@ -114,17 +116,21 @@ impl<'a> Refills<'a> {
     }
 
     /// Adds a replenishment at the end, or merges it into the last one.
+    #[inline(always)]
     fn schedule(&mut self, refill: Refill) {
-        let full = self.ring.len() == self.ring.capacity();
-        let last = self.ring.len() - 1;
-        let before = self.entry(last);
-        let tail = before.refill(self.total_before(last));
-        let total = before.total.wrapping_add(refill.amount.0);
-        let (entry, time) = match (tail.end() < refill.time, full) {
+        let len = self.ring.len();
+        let last = self.ring.index(len - 1);
+        let before = match len {
+            1 => self.origin,
+            _ => self.entries[self.ring.before(last)].total,
+        };
+        let tail = self.entries[last].refill(before);
+        let total = self.entries[last].total.wrapping_add(refill.amount.0);
+        let (entry, time) = match (tail.end() < refill.time, len == self.ring.capacity()) {
             (true, false) => (self.ring.extend(), refill.time),
             // The list is full. The last one is delayed, so that together they end when the new one would.
-            (true, true) => (self.ring.index(last), Ticks(refill.time.0 - tail.amount.0)),
-            (false, _) => (self.ring.index(last), tail.time),
+            (true, true) => (last, Ticks(refill.time.0 - tail.amount.0)),
+            (false, _) => (last, tail.time),
         };
         self.entries[entry] = Entry { time, total };
     }
@@ -148,6 +154,18 @@ impl<'a> Refills<'a> {
         self.origin = self.origin.wrapping_add(used.0);
     }
 
+    /// Charges `usage`, if `minimum` of the head is left then: the usual case of [`Refills::charge`]. Returns
+    /// whether it did.
+    #[inline(always)]
+    pub fn charge_part(&mut self, usage: Ticks, period: Ticks, minimum: Ticks) -> bool {
+        let head = self.head();
+        if head.amount.saturating_sub(usage) < minimum {
+            return false;
+        }
+        self.use_part(head, usage, period);
+        true
+    }
+
     /// Charges `usage`: the used amount is replenished one period after it became available.
     ///
     /// Whole replenishments are taken from the head first; the last one is split. A head below `minimum`
@@ -162,8 +180,9 @@ impl<'a> Refills<'a> {
                 break;
             }
         }
-        if usage > Ticks::ZERO {
-            self.use_part(usage, period);
+        let head = self.head();
+        if usage > Ticks::ZERO && head.amount > usage {
+            self.use_part(head, usage, period);
         }
         if self.head().amount < minimum {
             self.merge_until(minimum, Ticks::NEVER);
@@ -194,16 +213,12 @@ impl<'a> Refills<'a> {
         self.entries[entry] = Entry::new(time.saturating_add(period), total.wrapping_add(budget.0));
     }
 
-    /// Part of the head was used, if it holds more than that.
-    fn use_part(&mut self, usage: Ticks, period: Ticks) {
-        if self.head().amount <= usage {
-            return;
-        }
-        let head = self.entry_mut(0);
-        let used = Refill::new(head.time.saturating_add(period), usage);
-        head.time = head.time.saturating_add(usage);
+    /// Part of the head was used.
+    #[inline(always)]
+    fn use_part(&mut self, head: Refill, usage: Ticks, period: Ticks) {
+        self.entries[self.ring.front()].time = head.time.saturating_add(usage);
         self.origin = self.origin.wrapping_add(usage.0);
-        self.schedule(used);
+        self.schedule(Refill::new(head.time.saturating_add(period), usage));
     }
 
     /// The head that results if all replenishments before `position` are merged into the one there. This is
@@ -285,8 +300,9 @@ impl<'a> Refills<'a> {
                 self.use_head(period);
             }
         };
-        if rest > Ticks::ZERO {
-            self.use_part(rest, period);
+        let head = self.head();
+        if rest > Ticks::ZERO && head.amount > rest {
+            self.use_part(head, rest, period);
         }
         if self.head().amount < minimum {
             self.merge_until(minimum, Ticks::NEVER);
@@ -299,11 +315,23 @@ impl<'a> Refills<'a> {
     ///
     /// Replenishments do not overlap, so all that follow one that is due too late are due too late as well: a
     /// binary search finds it, and the number of steps is the logarithm of the length of the list.
+    #[inline(always)]
     pub fn unblock(&mut self, now: Ticks) {
-        if !self.is_ready(now) {
+        let head = self.head();
+        if head.time > now {
             return;
         }
-        let (mut joining, mut apart) = (0, self.ring.len());
+        if self.ring.len() > 1 && self.entries[self.ring.index(1)].time <= now + head.amount {
+            self.merge_joining(now);
+        }
+        self.entries[self.ring.front()].time = now;
+    }
+
+    /// Merges the replenishments that are due by the time the head is used up, of which there is one, into the
+    /// head.
+    #[cold]
+    fn merge_joining(&mut self, now: Ticks) {
+        let (mut joining, mut apart) = (1, self.ring.len());
         while apart - joining > 1 {
             let middle = joining + (apart - joining) / 2;
             let before = self.total_before(middle).wrapping_sub(self.origin);
@@ -314,6 +342,5 @@ impl<'a> Refills<'a> {
             }
         }
         self.ring.drop_front(joining);
-        self.entry_mut(0).time = now;
     }
 }

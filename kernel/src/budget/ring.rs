@@ -107,6 +107,22 @@ impl RefillRing {
         }
     }
 
+    /// The index of the head.
+    #[inline(always)]
+    pub(super) const fn front(&self) -> usize {
+        self.head as usize
+    }
+
+    /// The index before that of an entry which is not the head.
+    #[inline(always)]
+    pub(super) const fn before(&self, index: usize) -> usize {
+        if index == 0 {
+            self.capacity() - 1
+        } else {
+            index - 1
+        }
+    }
+
     /// The index of the tail, if there is any entry.
     pub(super) fn tail(&self) -> Option<usize> {
         Some(self.index(self.len().checked_sub(1)?))
@@ -116,7 +132,7 @@ impl RefillRing {
     #[inline(always)]
     pub const fn ends(&self) -> (usize, usize) {
         let tail = self.index(self.len().saturating_sub(1));
-        (self.head as usize, tail)
+        (self.front(), tail)
     }
 
     /// Total consumed: the sum of all amounts ever used up. It advances with each charge.

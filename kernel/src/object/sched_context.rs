@@ -266,6 +266,15 @@ impl<A: Arch> SchedContext<A> {
 
     #[inline(never)]
     fn charge_refills(&mut self, usage: Ticks, minimum: Ticks) {
+        let period = self.period;
+        if !self.refills().charge_part(usage, period, minimum) {
+            self.charge_whole_refills(usage, minimum);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn charge_whole_refills(&mut self, usage: Ticks, minimum: Ticks) {
         let (budget, period) = (self.budget, self.period);
         let mut usage = usage;
         if usage >= budget {

@@ -63,13 +63,14 @@ impl<A: Arch> Kernel<A> {
         let context = self.current_context_or_decline()?;
         if self[server].sched_context.is_some() {
             let reading = self.read_clock_if_paid()?;
-            self.can_run(server, reading.now)?;
+            let available = self.can_run(server, reading.now)?;
             self.runs_after_block(caller, server, reading.now)?;
 
             self.take_receiver(cap.object, server, is_alone);
             self.track_call(caller, reply);
             self.write_fast_message(caller, server, what, cap.badge);
-            self.switch_at(reading, server);
+            self.commit_reading(Some(reading));
+            self.switch_to_woken(server, available);
             return Ok(server);
         }
         self.may_run_on_donated_time(caller, server)?;
@@ -125,7 +126,7 @@ impl<A: Arch> Kernel<A> {
         let (receiver, is_alone) = self.first_receiver(cap.object)?;
         let reply = self.reply_of(receiver)?;
         let reading = self.read_clock_if_paid()?;
-        self.can_run(receiver, reading.now)?;
+        let available = self.can_run(receiver, reading.now)?;
         self.is_decided_between(sender, receiver, reading.now)?;
 
         self.take_receiver(cap.object, receiver, is_alone);
@@ -133,7 +134,7 @@ impl<A: Arch> Kernel<A> {
             self[reply].set_thread(None);
         }
         self.deliver_message(sender, receiver, call.info, cap.badge);
-        Ok(self.wake_beside(sender, receiver, reading))
+        Ok(self.wake_beside(sender, receiver, reading, available))
     }
 
     /// The first receiver of the wait queue, and whether it is the only one.

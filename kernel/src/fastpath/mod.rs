@@ -125,8 +125,7 @@ impl<A: Arch> Kernel<A> {
     #[inline(always)]
     fn find(&self, thread: Ptr<Thread<A>>, address: usize) -> Eligible<RawCap> {
         let root = self[thread].slots[ThreadSlot::CSpace as usize].raw();
-        let space = Cap::<A>::decode_cnode(root).ok_or(NotEligible)?;
-        let slot = space.slot_at(address).ok_or(NotEligible)?;
+        let slot = Cap::<A>::slot_of_only_level(root, address).ok_or(NotEligible)?;
         Ok(self[slot].raw())
     }
 

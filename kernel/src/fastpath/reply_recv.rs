@@ -49,9 +49,9 @@ impl<A: Arch> Kernel<A> {
             }
             Above::None if self[reply].below.is_none() => {
                 let reading = self.read_clock_if_paid()?;
-                self.can_run(caller, reading.now)?;
+                let available = self.can_run(caller, reading.now)?;
                 self.runs_after_block(server, caller, reading.now)?;
-                Some(reading)
+                Some((reading, available))
             }
             _ => return Err(NotEligible),
         };
@@ -73,7 +73,10 @@ impl<A: Arch> Kernel<A> {
         self.wait_for_call(server, cap.object, others, reply);
         match reading {
             None => self.switch_on_same_context(server, caller),
-            Some(reading) => self.switch_at(reading, caller),
+            Some((reading, available)) => {
+                self.commit_reading(Some(reading));
+                self.switch_to_woken(caller, available);
+            }
         }
         Ok(caller)
     }

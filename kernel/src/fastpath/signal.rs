@@ -3,7 +3,7 @@
 use abi::registers::CAP;
 use abi::{Rights, Syscall};
 
-use super::switch::ClockReading;
+use super::switch::{Available, ClockReading};
 use super::{Eligible, NotEligible, SystemCall, eligible};
 use crate::Kernel;
 use crate::arch::{Arch, Irq, UserContext};
@@ -54,7 +54,7 @@ impl<A: Arch> Kernel<A> {
         let first = only.or_else(|| queue.first(&self.objects));
         let thread = first.ok_or(NotEligible)?;
         let reading = self.read_clock_if_paid()?;
-        self.can_run(thread, reading.now)?;
+        let available = self.can_run(thread, reading.now)?;
         self.is_decided_between(sender, thread, reading.now)?;
 
         if only.is_some() {
@@ -66,7 +66,7 @@ impl<A: Arch> Kernel<A> {
         }
         self[thread].context.set_result(CAP, badge);
         self[thread].state = ThreadState::Running;
-        Ok(self.wake_beside(sender, thread, reading))
+        Ok(self.wake_beside(sender, thread, reading, available))
     }
 
     /// Makes a thread that is in no queue ready, and switches to it if it has a higher priority than the
@@ -77,15 +77,16 @@ impl<A: Arch> Kernel<A> {
         current: Ptr<Thread<A>>,
         thread: Ptr<Thread<A>>,
         reading: ClockReading,
+        available: Available<A>,
     ) -> Ptr<Thread<A>> {
+        self.commit_reading(Some(reading));
         let (own, other) = (self[current].priority, self[thread].priority);
         if other > own {
             self.ready_front(current);
-            self.switch_at(reading, thread);
+            self.switch_to_woken(thread, available);
             return thread;
         }
-        self.commit_reading(Some(reading));
-        self.wake_context(thread);
+        self.wake_on(available);
         if other == own {
             self.ready_back(thread);
         } else {
@@ -132,13 +133,13 @@ impl<A: Arch> Kernel<A> {
         let reading = self.read_clock_if_paid()?;
         // The slow path takes back a context that the notification has lent.
         eligible(self[notification].sched_context.is_none())?;
-        let next = self.first_ready(reading)?;
+        let (next, available) = self.first_ready(reading)?;
 
         self[thread].state = ThreadState::BlockedOnNotification { notification };
         queue.insert(&mut self.objects, thread);
         self[notification].state = NotificationState::Waiting(queue);
         self.commit_reading(Some(reading));
-        self.switch_to_ready(next);
+        self.switch_to_ready(next, available);
         Ok(next)
     }
 }

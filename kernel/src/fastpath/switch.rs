@@ -3,8 +3,8 @@
 use super::{Eligible, NotEligible, eligible};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::object::{SchedContext, Thread, ThreadState};
-use crate::sched::PreemptionRank;
+use crate::object::{ContextFlag, Membership, SchedContext, Thread, ThreadState};
+use crate::sched::{PreemptionRank, Scheduler};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
@@ -13,6 +13,14 @@ use crate::token::Ptr;
 pub(super) struct ClockReading {
     pub(super) now: Ticks,
     consumed: Ticks,
+}
+
+/// A context that can be used now, and has neither a limit nor a timer.
+#[derive(Clone, Copy)]
+pub(super) struct Available<A: Arch> {
+    context: Ptr<SchedContext<A>>,
+    /// The head replenishment.
+    amount: Ticks,
 }
 
 impl<A: Arch> Kernel<A> {
@@ -81,28 +89,45 @@ impl<A: Arch> Kernel<A> {
         highest.is_some_and(|highest| highest > u16::from(priority))
     }
 
-    /// Not eligible unless `next` can run on its own context.
+    /// The context of `next`. Not eligible unless `next` can run on it.
     #[inline(always)]
-    pub(super) fn can_run(&self, next: Ptr<Thread<A>>, now: Ticks) -> Eligible<()> {
+    pub(super) fn can_run(&self, next: Ptr<Thread<A>>, now: Ticks) -> Eligible<Available<A>> {
         let context = self[next].sched_context.ok_or(NotEligible)?;
         eligible(self.is_in_current_domain(next) && self[context].is_configured())?;
         eligible(!self[context].may_expire_while_blocked())?;
-        eligible(self[context].is_available(now, Ticks::ZERO, self.min_budget()))
+        let head = self[context].head();
+        eligible(head.time <= now && head.amount >= self.min_budget())?;
+        let amount = head.amount;
+        Ok(Available { context, amount })
     }
 
     /// The ready thread that runs when the current thread blocks. Not eligible if a thread is due that would
     /// run instead.
     #[inline(always)]
-    pub(super) fn first_ready(&self, reading: ClockReading) -> Eligible<Ptr<Thread<A>>> {
+    pub(super) fn first_ready(
+        &self,
+        reading: ClockReading,
+    ) -> Eligible<(Ptr<Thread<A>>, Available<A>)> {
         let domain = self.core.current_domain();
         let priority = self.core.ready.hint(domain).ok_or(NotEligible)?;
         let priority = u8::try_from(priority).map_err(|_| NotEligible)?;
         let first = self.core.ready.first_normal(domain, priority);
         let next = first.flatten().ok_or(NotEligible)?;
+        let available = self.is_resumable(next, reading)?;
+        self.is_none_due(PreemptionRank::of(priority.into()), reading.now)?;
+        Ok((next, available))
+    }
+
+    /// The context of a ready thread. Not eligible unless `next` continues without a step of the kernel's.
+    #[inline(always)]
+    pub(super) fn is_resumable(
+        &self,
+        next: Ptr<Thread<A>>,
+        reading: ClockReading,
+    ) -> Eligible<Available<A>> {
         eligible(matches!(self[next].state, ThreadState::Running))?;
         eligible(self[next].yielding_to.is_none())?;
-        self.is_none_due(PreemptionRank::of(priority.into()), reading.now)?;
-        Ok(next)
+        self.can_run(next, reading.now)
     }
 
     /// Not eligible if a thread may be due that would preempt at `rank`.
@@ -169,24 +194,51 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
+    /// The thread wakes up: unused budget of a sporadic context counts from now on.
+    #[inline(always)]
+    pub(super) fn wake_on(&mut self, available: Available<A>) {
+        let context = available.context;
+        if self[context].has(ContextFlag::Sporadic) {
+            let now = self.core.now;
+            self[context].unblock(now);
+        }
+    }
+
     /// Switches to `next`, which wakes up, on its own context.
     #[inline(always)]
-    pub(super) fn switch_at(&mut self, reading: ClockReading, next: Ptr<Thread<A>>) {
-        self.commit_reading(Some(reading));
-        self.wake_context(next);
-        self.core.current = Some(next);
-        let rank = self.fast_preemption_rank(next);
-        self.switch_current_context(rank);
-        A::switch_to(self, Some(next));
+    pub(super) fn switch_to_woken(&mut self, next: Ptr<Thread<A>>, available: Available<A>) {
+        self.switch_context(next, available, true);
     }
 
     /// Switches to `next`, which was ready, on its own context.
     #[inline(always)]
-    pub(super) fn switch_to_ready(&mut self, next: Ptr<Thread<A>>) {
-        self.leave_scheduler(next);
+    pub(super) fn switch_to_ready(&mut self, next: Ptr<Thread<A>>, available: Available<A>) {
+        let Scheduler {
+            core, capabilities, ..
+        } = &mut ***self;
+        core.ready.remove(&mut capabilities.objects, next);
+        self[next].membership = Membership::None;
+        self.switch_context(next, available, false);
+    }
+
+    /// Switches to `next`, which is in no queue, on its own context. Budget that was not used while other threads ran
+    /// is not made up for: a sporadic context loses it when its thread wakes up, a constant-bandwidth one whenever
+    /// another thread ran.
+    #[inline(always)]
+    fn switch_context(&mut self, next: Ptr<Thread<A>>, available: Available<A>, wakes: bool) {
+        self.commit_time();
+        let Available { context, amount } = available;
         self.core.current = Some(next);
+        self.core.current_context = Some(context);
+        let is_kept = self[context].is_round_robin()
+            || !wakes && self[context].has(ContextFlag::Sporadic);
+        let now = self.core.now;
+        let amount = match is_kept {
+            true => amount,
+            false => self[context].restart(now),
+        };
         let rank = self.fast_preemption_rank(next);
-        self.switch_current_context(rank);
+        self.arm_for(amount, rank);
         A::switch_to(self, Some(next));
     }
 }

@@ -4,9 +4,8 @@ use super::{Eligible, NotEligible, SystemCall, eligible};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::collections::Linked;
-use crate::object::{Thread, ThreadState};
+use crate::object::Thread;
 use crate::sched::PreemptionRank;
-use crate::time::Ticks;
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
@@ -26,28 +25,27 @@ impl<A: Arch> Kernel<A> {
             .ready
             .first_normal(domain, self[thread].priority)
             .ok_or(NotEligible)?;
-        if let Some(next) = others {
+        let next = match others {
             // The ready queues decide between threads that are ready since the same tick by their criticality.
-            eligible(self[context].criticality() == 0)?;
-            eligible(matches!(self[next].state, ThreadState::Running))?;
-            eligible(self[next].yielding_to.is_none())?;
-        }
+            Some(_) if self[context].criticality() > 0 => return Err(NotEligible),
+            Some(next) => Some((next, self.is_resumable(next, reading)?)),
+            None => None,
+        };
 
-        let rank = PreemptionRank::of(self[thread].priority.into());
         self.commit_reading(Some(reading));
         // Budget that is given up is not counted as consumed.
-        let used = self.core.consumed;
+        let used = core::mem::take(&mut self.core.consumed);
         self[context].consumed += used;
         self[context].slice().give_up();
-        self.core.consumed = Ticks::ZERO;
-        self.core.reprogram = true;
-        let Some(next) = others else {
+        let Some((next, available)) = next else {
             self[thread].links_mut().set_key(reading.now.0);
+            let rank = PreemptionRank::of(self[thread].priority.into());
+            self.core.reprogram = true;
             self.update_timer_deadline(rank);
             return Ok(thread);
         };
         self.ready_back(thread);
-        self.switch_to_ready(next);
+        self.switch_to_ready(next, available);
         Ok(next)
     }
 }

@@ -298,12 +298,15 @@ impl<A: Arch> SchedContext<A> {
     #[inline(always)]
     pub fn unblock(&mut self, now: Ticks) {
         if self.is_configured() && !self.is_round_robin() {
-            self.unblock_refills(now);
+            self.restart(now);
         }
     }
 
+    /// The same of a context with a budget and a period. Returns the head replenishment.
     #[inline(never)]
-    fn unblock_refills(&mut self, now: Ticks) {
-        self.refills().unblock(now);
+    pub fn restart(&mut self, now: Ticks) -> Ticks {
+        let mut refills = self.refills();
+        refills.unblock(now);
+        refills.head().amount
     }
 }

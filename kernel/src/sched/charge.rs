@@ -24,6 +24,16 @@ pub(crate) struct Budget {
     limit_or_timer: Option<Ticks>,
 }
 
+impl Budget {
+    /// That of a context without a limit and a timer.
+    pub(super) const fn of(amount: Ticks) -> Self {
+        Self {
+            head: Some(amount),
+            limit_or_timer: None,
+        }
+    }
+}
+
 impl<A: Arch> Scheduler<A> {
     /// The smallest budget: the time to enter and leave the kernel once.
     pub(crate) fn min_budget(&self) -> Ticks {

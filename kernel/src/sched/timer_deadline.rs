@@ -125,8 +125,23 @@ impl<A: Arch> Scheduler<A> {
         if reprogram {
             self.core.check_threshold = self.check_threshold(&budget);
         }
-        let (time, end) = self.next_timer_deadline(&budget, rank);
-        if reprogram || time != self.core.timer_deadline.time {
+        self.program(&budget, rank, reprogram);
+    }
+
+    /// Programs the timer for another current context, which has neither a limit nor a timer, and of which `amount`
+    /// is left.
+    #[inline(always)]
+    pub(crate) fn arm_for(&mut self, amount: Ticks, rank: PreemptionRank) {
+        let budget = Budget::of(amount);
+        self.core.reprogram = false;
+        self.core.check_threshold = self.check_threshold(&budget);
+        self.program(&budget, rank, true);
+    }
+
+    #[inline(always)]
+    fn program(&mut self, budget: &Budget, rank: PreemptionRank, always: bool) {
+        let (time, end) = self.next_timer_deadline(budget, rank);
+        if always || time != self.core.timer_deadline.time {
             self.arch.set_deadline(time);
         }
         self.core.timer_deadline = TimerDeadline {

@@ -61,13 +61,22 @@ trap_vectors:
     vector  stray
 
     .text
-// A system call that is not eligible for a fast path in assembly, with its registers saved; see `fastpath`.
-    .global trap_syscall_declined
-trap_syscall_declined:
+// A system call other than Call and ReplyRecv, with its registers saved; see `fastpath`.
+    .global trap_other_syscall
+trap_other_syscall:
     mrs     x25, tpidr_el1
     ldr     x25, [x25, #{stack}]
     mov     sp, x25
-    bl      trap_handle_syscall
+    bl      trap_handle_other_syscall
+    b       trap_leave
+
+// A Call or ReplyRecv that is not eligible for a fast path in assembly.
+    .global trap_call_declined
+trap_call_declined:
+    mrs     x25, tpidr_el1
+    ldr     x25, [x25, #{stack}]
+    mov     sp, x25
+    bl      trap_handle_call
 
 // Returns to the user with the context at x0.
     .global trap_leave

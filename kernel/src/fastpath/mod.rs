@@ -48,6 +48,9 @@ use crate::object::{Thread, ThreadSlot};
 use crate::slot::RawCap;
 use crate::token::Ptr;
 
+const CALL: usize = Syscall::Call.number();
+const REPLY_RECV: usize = Syscall::ReplyRecv.number();
+
 /// The registers that fast paths need of a system call. All registers are also in the thread's register
 /// context.
 pub struct SystemCall<A: Arch> {
@@ -107,17 +110,48 @@ impl<A: Arch> Kernel<A> {
     /// `None` if no fast path is eligible and nothing has changed.
     #[inline(always)]
     pub fn take_fast_path(&mut self, call: &SystemCall<A>) -> Option<Ptr<Thread<A>>> {
-        const CALL: usize = Syscall::Call.number();
-        const REPLY_RECV: usize = Syscall::ReplyRecv.number();
-        // After a remote modification its effects come first.
+        match call.number {
+            CALL | REPLY_RECV => self.take_fast_path_of_call(call),
+            _ => self.take_other_fast_path(call),
+        }
+    }
+
+    /// The same of a Call or ReplyRecv.
+    #[inline(always)]
+    pub fn take_fast_path_of_call(&mut self, call: &SystemCall<A>) -> Option<Ptr<Thread<A>>> {
+        self.try_unmodified(|kernel| match call.number {
+            CALL => kernel.fast_call(call),
+            REPLY_RECV => kernel.fast_reply_recv(call),
+            _ => Err(NotEligible),
+        })
+    }
+
+    /// The same of all other system calls.
+    #[inline(always)]
+    pub fn take_other_fast_path(&mut self, call: &SystemCall<A>) -> Option<Ptr<Thread<A>>> {
+        const SEND: usize = Syscall::Send.number();
+        const NB_SEND: usize = Syscall::NBSend.number();
+        const WAIT: usize = Syscall::Wait.number();
+        const NB_WAIT: usize = Syscall::NBWait.number();
+        const YIELD: usize = Syscall::Yield.number();
+        self.try_unmodified(|kernel| match call.number {
+            SEND | NB_SEND => kernel.fast_send(call),
+            WAIT | NB_WAIT => kernel.fast_wait(call),
+            YIELD => kernel.fast_yield(call),
+            _ => Err(NotEligible),
+        })
+    }
+
+    /// Tries a fast path, unless this core was remotely modified: the effects of that come first.
+    #[inline(always)]
+    fn try_unmodified(
+        &mut self,
+        path: impl FnOnce(&mut Self) -> Eligible<Ptr<Thread<A>>>,
+    ) -> Option<Ptr<Thread<A>>> {
         if BIG_LOCK || self.is_remotely_modified() {
             return None;
         }
-        self.try_fast_path(|kernel| match call.number {
-            CALL => kernel.fast_call(call),
-            REPLY_RECV => kernel.fast_reply_recv(call),
-            _ => kernel.other_fast_path(call.thread, call.number, call.cap, call.info),
-        })
+        self.try_fast_path(path)
     }
 
     /// The capability at an address of a thread, packed, if its capability space has one level; the caller decodes the
@@ -143,33 +177,6 @@ impl<A: Arch> Kernel<A> {
         // interrupt is pending, and its handler chooses the thread to run.
         if CHECKED && self.core.now < self.core.timer_deadline.time() {
             self.check_after_entry();
-        }
-    }
-
-    #[inline(never)]
-    fn other_fast_path(
-        &mut self,
-        thread: Ptr<Thread<A>>,
-        number: usize,
-        cap: usize,
-        info: MessageInfo,
-    ) -> Eligible<Ptr<Thread<A>>> {
-        let call = SystemCall {
-            thread,
-            number,
-            cap,
-            info,
-        };
-        const SEND: usize = Syscall::Send.number();
-        const NB_SEND: usize = Syscall::NBSend.number();
-        const WAIT: usize = Syscall::Wait.number();
-        const NB_WAIT: usize = Syscall::NBWait.number();
-        const YIELD: usize = Syscall::Yield.number();
-        match number {
-            SEND | NB_SEND => self.fast_send(&call),
-            WAIT | NB_WAIT => self.fast_wait(&call),
-            YIELD => self.fast_yield(&call),
-            _ => Err(NotEligible),
         }
     }
 }

@@ -25,8 +25,28 @@ pub use crate::arch::Interrupt;
 
 impl<A: Arch> CoreHandle<A> {
     /// Handles a system call of the current thread, with the registers in its register context.
-    #[inline(always)]
     pub fn handle_syscall(&mut self) {
+        self.handle_syscall_by(Kernel::take_fast_path);
+    }
+
+    /// The same of a Call or ReplyRecv.
+    #[inline(always)]
+    pub fn handle_call(&mut self) {
+        self.handle_syscall_by(Kernel::take_fast_path_of_call);
+    }
+
+    /// The same of all other system calls. An entry point of their own saves them the test for a Call, and the
+    /// registers that its fast path needs.
+    #[inline(always)]
+    pub fn handle_other_syscall(&mut self) {
+        self.handle_syscall_by(Kernel::take_other_fast_path);
+    }
+
+    #[inline(always)]
+    fn handle_syscall_by(
+        &mut self,
+        take_fast_path: impl FnOnce(&mut Kernel<A>, &SystemCall<A>) -> Option<Ptr<Thread<A>>>,
+    ) {
         let mut kernel = self.enter();
         let Some(thread) = kernel.core.current else {
             return kernel.handle_syscall_slowly();
@@ -38,7 +58,7 @@ impl<A: Arch> CoreHandle<A> {
             cap: register(CAP),
             info: MessageInfo(register(INFO)),
         };
-        if kernel.take_fast_path(&call).is_none() {
+        if take_fast_path(&mut kernel, &call).is_none() {
             kernel.handle_syscall_slowly();
         }
     }

@@ -145,7 +145,8 @@ macro_rules! kernel_image_of {
         static ROOT_TASK: ::kernel::boot::RootTaskImage = ::kernel::boot::RootTaskImage::EMPTY;
 
         $crate::kernel_image_of!(@handlers $state,
-            trap_handle_syscall: |core| core.handle_syscall(),
+            trap_handle_call: |core| core.handle_call(),
+            trap_handle_other_syscall: |core| core.handle_other_syscall(),
             trap_handle_taken: |core| core.after_assembly(),
             trap_handle_interrupt: $crate::lines::take_interrupt,
             $($symbol: $handle,)*

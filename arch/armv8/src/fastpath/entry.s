@@ -15,17 +15,20 @@
     stp     x30, x10, [sp, #16 * 15]
     stp     x8, x9, [sp, #{NEXT_PC}]
     stp     x12, x11, [sp, #{RESTART_PC}]
-    .if     {DOMAINS} > 1 || {BIG_LOCK}
-    b       9f
-    .endif
-
     cmn     x7, #{CALL_NEGATED}
+    .if     {DOMAINS} > 1 || {BIG_LOCK}
+    b.eq    9f
+    .endif
     b.eq    6f
     cmn     x7, #{REPLY_RECV_NEGATED}
+    .if     {DOMAINS} > 1 || {BIG_LOCK}
+    b.eq    9f
+    .endif
     b.eq    4f
 
 // All other system calls go to the portable kernel, as do entries that are not eligible; nothing has changed.
-9:  b       trap_syscall_declined
+    b       trap_other_syscall
+9:  b       trap_call_declined
 
 // Called if the next thread's priority, w13, differs from the current one's, w14. Not eligible if the timer
 // deadline does not cover w13, or if w13 is lower and the deadline has passed or a higher-priority thread is

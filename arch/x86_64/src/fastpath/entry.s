@@ -123,12 +123,14 @@
     je 4f
 
     # All other system calls go to the portable kernel.
-3:  mov rcx, rsp
+    mov rcx, rsp
     mov rsp, gs:[{STACK}]
-    call escapement_system_call
+    call escapement_other_system_call
 
-    # Entries that are not eligible exit to the slow path here, with nothing changed.
+    # Entries that are not eligible exit to the portable kernel here, with nothing changed.
 9:  mov rdi, [rsp + {RDI}]
     mov rsi, [rsp + {RSI}]
     mov rdx, [rsp + {RDX}]
-    jmp 3b
+    mov rcx, rsp
+    mov rsp, gs:[{STACK}]
+    call escapement_call

@@ -12,6 +12,7 @@
 use core::arch::{asm, global_asm};
 use core::mem::offset_of;
 
+use abi::Syscall;
 use x86_64::VirtAddr;
 use x86_64::registers::model_specific::{Efer, EferFlags, LStar, Msr, SFMask, Star};
 use x86_64::registers::rflags::RFlags;
@@ -328,7 +329,13 @@ entry_asm!(
     "save_registers 0",
     "mov rcx, rsp",
     "mov rsp, gs:[{STACK}]",
-    "call escapement_system_call",
+    "cmp rdx, {CALL}",
+    "je 2f",
+    "cmp rdx, {REPLY_RECV}",
+    "je 2f",
+    "call escapement_other_system_call",
+    "2:",
+    "call escapement_call",
 
     // Return to user mode, with the context of the thread that is current now.
     ".global escapement_return_to_user",
@@ -416,5 +423,7 @@ entry_asm!(
     NMI_ERRORS = const 1 << 7 | 1 << 6,
     SYSCALL_BYTES = const abi::registers::SYSCALL_BYTES,
     ERROR = const offset_of!(Registers, error),
+    CALL = const Syscall::Call.number() as isize,
+    REPLY_RECV = const Syscall::ReplyRecv.number() as isize,
     CS = const Registers::CS,
 );

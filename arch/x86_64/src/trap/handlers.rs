@@ -11,6 +11,7 @@ use kernel::cores::Local;
 use kernel::fastpath::SystemCall;
 use kernel::object::{Fault, Thread};
 use kernel::syscall::Interrupt;
+use kernel::token::Ptr;
 use x86_64::registers::control::Cr2;
 
 use super::entry::{return_to, return_to_user};
@@ -18,14 +19,39 @@ use super::vectors::{self, exception};
 use crate::context::{Context, Registers};
 use crate::{Platform, X86_64, debug};
 
-/// A system call: `registers` are part of the context of the current thread. A raw pointer, because a
+/// A Call or ReplyRecv: `registers` are part of the context of the current thread. A raw pointer, because a
 /// reference would give access to the registers only, and no handle of the thread could be made from it.
 #[inline(always)]
-pub fn system_call<P: Platform>(
+pub fn call<P: Platform>(
     cap: usize,
     info: usize,
     number: usize,
     registers: NonNull<Registers>,
+) -> ! {
+    system_call::<P>(cap, info, number, registers, Kernel::take_fast_path_of_call)
+}
+
+/// All other system calls.
+#[inline(always)]
+pub fn other_system_call<P: Platform>(
+    cap: usize,
+    info: usize,
+    number: usize,
+    registers: NonNull<Registers>,
+) -> ! {
+    system_call::<P>(cap, info, number, registers, Kernel::take_other_fast_path)
+}
+
+#[inline(always)]
+fn system_call<P: Platform>(
+    cap: usize,
+    info: usize,
+    number: usize,
+    registers: NonNull<Registers>,
+    take_fast_path: impl FnOnce(
+        &mut Kernel<X86_64<P>>,
+        &SystemCall<X86_64<P>>,
+    ) -> Option<Ptr<Thread<X86_64<P>>>>,
 ) -> ! {
     let context = Context::of(registers);
     // SAFETY: the registers are part of the current thread's context.
@@ -39,7 +65,7 @@ pub fn system_call<P: Platform>(
         cap,
         info: MessageInfo(info),
     };
-    if let Some(next) = kernel.take_fast_path(&call) {
+    if let Some(next) = take_fast_path(&mut kernel, &call) {
         let registers = &raw const kernel[next].context.registers;
         kernel.exit();
         // SAFETY: they are those of the current thread. The handle is not used any more.

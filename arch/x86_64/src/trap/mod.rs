@@ -10,7 +10,7 @@ mod table;
 pub mod vectors;
 
 pub use entry::return_to_user;
-pub use handlers::{system_call, trap};
+pub use handlers::{call, other_system_call, trap};
 #[cfg(feature = "harden-meltdown")]
 pub use table::visible as visible_table;
 
@@ -40,13 +40,22 @@ pub unsafe fn init() {
 macro_rules! entry_points {
     ($platform:ty) => {
         #[unsafe(no_mangle)]
-        extern "C" fn escapement_system_call(
+        extern "C" fn escapement_call(
             cap: usize,
             info: usize,
             number: usize,
             registers: core::ptr::NonNull<$crate::context::Registers>,
         ) -> ! {
-            $crate::trap::system_call::<$platform>(cap, info, number, registers)
+            $crate::trap::call::<$platform>(cap, info, number, registers)
+        }
+        #[unsafe(no_mangle)]
+        extern "C" fn escapement_other_system_call(
+            cap: usize,
+            info: usize,
+            number: usize,
+            registers: core::ptr::NonNull<$crate::context::Registers>,
+        ) -> ! {
+            $crate::trap::other_system_call::<$platform>(cap, info, number, registers)
         }
         #[unsafe(no_mangle)]
         extern "C" fn escapement_trap(vector: u64, error: u64) {

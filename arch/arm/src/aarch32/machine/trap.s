@@ -60,11 +60,18 @@ trap_vectors:
     bne     \kind\()_in_kernel
     .endm
 
-@ A system call that is not eligible for a fast path in assembly, with its registers saved; see `fastpath`.
-    .global trap_syscall_declined
-trap_syscall_declined:
+@ A system call other than Call and ReplyRecv, with its registers saved; see `fastpath`.
+    .global trap_other_syscall
+trap_other_syscall:
     kernel_stack
-    bl      trap_handle_syscall
+    bl      trap_handle_other_syscall
+    b       trap_leave
+
+@ A Call or ReplyRecv that is not eligible for a fast path in assembly.
+    .global trap_call_declined
+trap_call_declined:
+    kernel_stack
+    bl      trap_handle_call
 
 @ Returns to the user with the context at r0.
     .global trap_leave

@@ -9,17 +9,20 @@
     str     lr, [sp, #{RESTART_PC}]
     mrc     p15, 0, lr, c13, c0, 2
     str     lr, [sp, #{THREAD_LOCAL}]
-    .if     {DOMAINS} > 1 || {BIG_LOCK}
-    b       9f
-    .endif
-
     cmn     r7, #{CALL_NEGATED}
+    .if     {DOMAINS} > 1 || {BIG_LOCK}
+    beq     9f
+    .endif
     beq     6f
     cmn     r7, #{REPLY_RECV_NEGATED}
+    .if     {DOMAINS} > 1 || {BIG_LOCK}
+    beq     9f
+    .endif
     beq     4f
 
 @ All other system calls go to the portable kernel, as do entries that are not eligible; nothing has changed.
-9:  b       trap_syscall_declined
+    b       trap_other_syscall
+9:  b       trap_call_declined
 
 @ Called if the next thread's priority, r6, differs from the current one's, r7. Not eligible if the timer
 @ deadline does not cover r6, or if r6 is lower and the deadline has passed or a higher-priority thread is

@@ -135,15 +135,6 @@ impl<'a> Refills<'a> {
         self.entries[entry] = Entry { time, total };
     }
 
-    /// Charges the whole budget `times` times, which delays all replenishments by as many periods.
-    ///
-    /// This happens when the machine itself stood still, as an emulator does on a busy host;
-    /// [`Refills::charge`] alone would take a step for each budget.
-    pub fn charge_budgets(&mut self, times: u64, budget: Ticks, period: Ticks) {
-        let delay = Ticks(period.0.saturating_mul(times));
-        self.advance(delay, Ticks(budget.0.wrapping_mul(times)));
-    }
-
     /// All replenishments were used and come back later: adds the used amount to all totals.
     fn advance(&mut self, delay: Ticks, used: Ticks) {
         for position in 0..self.ring.len() {
@@ -154,24 +145,31 @@ impl<'a> Refills<'a> {
         self.origin = self.origin.wrapping_add(used.0);
     }
 
-    /// Charges `usage`, if `minimum` of the head is left then: the usual case of [`Refills::charge`]. Returns
-    /// whether it did.
+    /// Charges `usage`: the used amount is replenished one period after it became available. The budget is at least
+    /// `minimum`.
     #[inline(always)]
-    pub fn charge_part(&mut self, usage: Ticks, period: Ticks, minimum: Ticks) -> bool {
+    pub fn charge(&mut self, usage: Ticks, (budget, period): (Ticks, Ticks), minimum: Ticks) {
         let head = self.head();
-        if head.amount.saturating_sub(usage) < minimum {
-            return false;
+        if head.amount <= usage + minimum {
+            return self.charge_whole(usage, (budget, period), minimum);
         }
         self.use_part(head, usage, period);
-        true
     }
 
-    /// Charges `usage`: the used amount is replenished one period after it became available.
-    ///
-    /// Whole replenishments are taken from the head first; the last one is split. A head below `minimum`
-    /// would not suffice to enter and leave the kernel, so it is merged into its successor. The sum of all
-    /// amounts must be at least `minimum`.
-    pub fn charge(&mut self, mut usage: Ticks, period: Ticks, minimum: Ticks) {
+    /// The same if too little of the head would be left. Whole replenishments are taken from the head first; the
+    /// last one is split. A head below `minimum` would not suffice to enter and leave the kernel, so it is merged
+    /// into its successor.
+    #[inline(never)]
+    fn charge_whole(
+        &mut self,
+        mut usage: Ticks,
+        (budget, period): (Ticks, Ticks),
+        minimum: Ticks,
+    ) {
+        if usage >= budget {
+            self.charge_budgets(usage.0 / budget.0, budget, period);
+            usage.0 %= budget.0;
+        }
         while self.head().amount <= usage {
             let amount = self.head().amount;
             usage -= amount;
@@ -187,6 +185,15 @@ impl<'a> Refills<'a> {
         if self.head().amount < minimum {
             self.merge_until(minimum, Ticks::NEVER);
         }
+    }
+
+    /// Charges the whole budget `times` times, which delays all replenishments by as many periods.
+    ///
+    /// This happens when the machine itself stood still, as an emulator does on a busy host: a step for each budget
+    /// would take long.
+    pub(super) fn charge_budgets(&mut self, times: u64, budget: Ticks, period: Ticks) {
+        let delay = Ticks(period.0.saturating_mul(times));
+        self.advance(delay, Ticks(budget.0.wrapping_mul(times)));
     }
 
     /// All of the head was used.

@@ -34,6 +34,11 @@ impl Context {
         }
     }
 
+    fn charge(&mut self, usage: Ticks, period: Ticks, minimum: Ticks) {
+        let parameters = (self.budget, period);
+        self.refills().charge(usage, parameters, minimum);
+    }
+
     fn check(&mut self) {
         let budget = self.budget;
         let refills = self.refills();
@@ -56,7 +61,7 @@ impl Context {
 #[test]
 fn a_whole_budget_comes_back_one_period_later() {
     let mut context = Context::new(2, 100);
-    context.refills().charge(Ticks(100), Ticks(1000), MINIMUM);
+    context.charge(Ticks(100), Ticks(1000), MINIMUM);
     assert_eq!(
         context.refills().head(),
         Refill {
@@ -70,10 +75,10 @@ fn a_whole_budget_comes_back_one_period_later() {
 fn many_budgets_at_once_are_many_periods() {
     let (mut stepwise, mut at_once) = (Context::new(4, 100), Context::new(4, 100));
     for context in [&mut stepwise, &mut at_once] {
-        context.refills().charge(Ticks(30), Ticks(1000), MINIMUM);
+        context.charge(Ticks(30), Ticks(1000), MINIMUM);
     }
     for _ in 0..7 {
-        stepwise.refills().charge(Ticks(100), Ticks(1000), MINIMUM);
+        stepwise.charge(Ticks(100), Ticks(1000), MINIMUM);
     }
     at_once.refills().charge_budgets(7, Ticks(100), Ticks(1000));
     assert!(stepwise.refills().iter().eq(at_once.refills().iter()));
@@ -82,7 +87,7 @@ fn many_budgets_at_once_are_many_periods() {
 #[test]
 fn a_part_is_split_off() {
     let mut context = Context::new(4, 100);
-    context.refills().charge(Ticks(30), Ticks(1000), MINIMUM);
+    context.charge(Ticks(30), Ticks(1000), MINIMUM);
     let list: Vec<Refill> = context.refills().iter().collect();
     assert_eq!(
         list[0],
@@ -112,9 +117,9 @@ fn list(context: &mut Context) -> Vec<(u64, u64)> {
 #[test]
 fn a_charge_may_take_several_replenishments() {
     let mut context = Context::new(4, 100);
-    context.refills().charge(Ticks(30), Ticks(1000), MINIMUM);
+    context.charge(Ticks(30), Ticks(1000), MINIMUM);
     assert_eq!(list(&mut context), [(30, 70), (1000, 30)]);
-    context.refills().charge(Ticks(100), Ticks(1000), MINIMUM);
+    context.charge(Ticks(100), Ticks(1000), MINIMUM);
     assert_eq!(list(&mut context), [(1030, 70), (2000, 30)]);
 }
 
@@ -122,7 +127,7 @@ fn a_charge_may_take_several_replenishments() {
 fn what_follows_at_once_joins_the_last() {
     let mut context = Context::new(4, 100);
     for _ in 0..2 {
-        context.refills().charge(Ticks(30), Ticks(1000), MINIMUM);
+        context.charge(Ticks(30), Ticks(1000), MINIMUM);
     }
     assert_eq!(list(&mut context), [(60, 40), (1000, 60)]);
 }
@@ -130,7 +135,7 @@ fn what_follows_at_once_joins_the_last() {
 #[test]
 fn time_is_gathered_if_it_comes_soon_enough() {
     let mut context = Context::new(4, 100);
-    context.refills().charge(Ticks(30), Ticks(1000), MINIMUM);
+    context.charge(Ticks(30), Ticks(1000), MINIMUM);
     // All of it can be used from 930 on.
     for latest in [0, 900, 929] {
         assert!(!context.refills().merge_until(Ticks(80), Ticks(latest)));
@@ -153,7 +158,7 @@ fn the_total_counts_what_is_charged() {
         let mut charged = 0;
         // Whole budgets, parts, several replenishments at once, and more than one budget.
         for usage in [100, 30, 40, 100, 7, 250, 100] {
-            context.refills().charge(Ticks(usage), Ticks(1000), MINIMUM);
+            context.charge(Ticks(usage), Ticks(1000), MINIMUM);
             charged += usage;
             // A remainder below the minimum is merged with the next replenishment.
             assert!(reading(&context).abs_diff(charged) < MINIMUM.0, "{charged}");
@@ -184,7 +189,7 @@ fn idling_uses_a_budget_to_its_end() {
 #[test]
 fn a_rest_too_small_joins_the_next() {
     let mut context = Context::new(4, 100);
-    context.refills().charge(Ticks(90), Ticks(1000), MINIMUM);
+    context.charge(Ticks(90), Ticks(1000), MINIMUM);
     let list: Vec<Refill> = context.refills().iter().collect();
     assert_eq!(
         list,
@@ -199,9 +204,9 @@ fn a_rest_too_small_joins_the_next() {
 #[test]
 fn a_full_list_delays_its_last() {
     let mut context = Context::new(2, 100);
-    context.refills().charge(Ticks(20), Ticks(1000), MINIMUM);
+    context.charge(Ticks(20), Ticks(1000), MINIMUM);
     context.refills().unblock(Ticks(500));
-    context.refills().charge(Ticks(20), Ticks(1000), MINIMUM);
+    context.charge(Ticks(20), Ticks(1000), MINIMUM);
     let list: Vec<Refill> = context.refills().iter().collect();
     assert_eq!(
         list[0],
@@ -223,7 +228,7 @@ fn a_full_list_delays_its_last() {
 #[test]
 fn unblocking_gathers_what_is_due() {
     let mut context = Context::new(8, 100);
-    context.refills().charge(Ticks(40), Ticks(1000), MINIMUM);
+    context.charge(Ticks(40), Ticks(1000), MINIMUM);
     context.refills().unblock(Ticks(2000));
     let list: Vec<Refill> = context.refills().iter().collect();
     assert_eq!(
@@ -240,7 +245,7 @@ fn gathering_waits_for_enough_and_no_more() {
     let scattered = || {
         let mut context = Context::new(8, 100);
         for _ in 0..3 {
-            context.refills().charge(Ticks(20), Ticks(1000), MINIMUM);
+            context.charge(Ticks(20), Ticks(1000), MINIMUM);
             let later = context.refills().head().time.0 + 50;
             context.refills().unblock(Ticks(later));
         }
@@ -270,7 +275,7 @@ fn gathering_waits_for_enough_and_no_more() {
 #[test]
 fn an_update_gives_no_more_than_was_there() {
     let mut context = Context::new(4, 100);
-    context.refills().charge(Ticks(60), Ticks(1000), MINIMUM);
+    context.charge(Ticks(60), Ticks(1000), MINIMUM);
     context
         .refills()
         .update(4, Ticks(70), Ticks(90), Ticks(500));
@@ -359,7 +364,7 @@ proptest! {
             let used = run.min(context.refills().head().amount.0);
             supplied.push((now.0, now.0 + used));
             now += Ticks(used);
-            context.refills().charge(Ticks(used), Ticks(period), MINIMUM);
+            context.charge(Ticks(used), Ticks(period), MINIMUM);
             context.check();
         }
         // The supply of a window is greatest when it begins with a run.
@@ -390,7 +395,7 @@ proptest! {
                 context.refills().unblock(now);
                 if context.refills().is_ready(now) {
                     let usage = Ticks(usage.min(context.refills().head().amount.0));
-                    context.refills().charge(usage, period, MINIMUM);
+                    context.charge(usage, period, MINIMUM);
                 }
             }
             now += Ticks(usage + pause);
@@ -405,7 +410,7 @@ proptest! {
                 break;
             }
             let amount = stepwise.refills().head().amount.min(end - now);
-            stepwise.refills().charge(amount, period, Ticks::ZERO);
+            stepwise.charge(amount, period, Ticks::ZERO);
             sum += amount;
             now += amount;
         }

@@ -266,23 +266,8 @@ impl<A: Arch> SchedContext<A> {
 
     #[inline(never)]
     fn charge_refills(&mut self, usage: Ticks, minimum: Ticks) {
-        let period = self.period;
-        if !self.refills().charge_part(usage, period, minimum) {
-            self.charge_whole_refills(usage, minimum);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn charge_whole_refills(&mut self, usage: Ticks, minimum: Ticks) {
-        let (budget, period) = (self.budget, self.period);
-        let mut usage = usage;
-        if usage >= budget {
-            let times = usage.0 / budget.0;
-            self.refills().charge_budgets(times, budget, period);
-            usage.0 %= budget.0;
-        }
-        self.refills().charge(usage, period, minimum);
+        let parameters = (self.budget, self.period);
+        self.refills().charge(usage, parameters, minimum);
     }
 
     /// Charges an idling context, because its thread has waited from `since` to `now`; see [`Refills::idle`].

@@ -9,7 +9,7 @@ use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap};
 use crate::ipc::is_handler;
 use crate::object::{
-    Above, Endpoint, Fault, PendingFault, Reply, SchedContext, Thread, ThreadSlot, ThreadState,
+    Above, Endpoint, EndpointState, Fault, PendingFault, Reply, SchedContext, Thread, ThreadSlot, ThreadState,
     WaitQueue,
 };
 use crate::token::Ptr;
@@ -58,7 +58,10 @@ impl<A: Arch> Kernel<A> {
         cap: &EndpointCap<A>,
         what: What,
     ) -> Eligible<Ptr<Thread<A>>> {
-        let (server, is_alone) = self.first_receiver(cap.object)?;
+        let (server, is_alone) = match (self.first_receiver(cap.object), what) {
+            (Err(NotEligible), What::Message(_)) => self.admitted_to(cap.object)?,
+            (found, _) => found?,
+        };
         let reply = self.reply_of(server)?.ok_or(NotEligible)?;
         let context = self.current_context_or_decline()?;
         if self[server].sched_context.is_some() {
@@ -144,12 +147,32 @@ impl<A: Arch> Kernel<A> {
             .receivers_without_threshold()
             .ok_or(NotEligible)?;
         self.is_on_this_core(self[endpoint].core())?;
-        let queue = WaitQueue::from_root(Some(root));
-        if queue.only(&self.objects).is_some() {
-            return Ok((root, true));
+        self.first_of(WaitQueue::from_root(Some(root)))
+    }
+
+    #[inline(always)]
+    fn first_of(&self, queue: WaitQueue<A>) -> Eligible<(Ptr<Thread<A>>, bool)> {
+        if let Some(only) = queue.only(&self.objects) {
+            return Ok((only, true));
         }
         let first = queue.first(&self.objects);
         first.map(|first| (first, false)).ok_or(NotEligible)
+    }
+
+    /// The first receiver behind an endpoint threshold without flags, which the caller has the budget for.
+    #[inline(never)]
+    fn admitted_to(&self, endpoint: Ptr<Endpoint<A>>) -> Eligible<(Ptr<Thread<A>>, bool)> {
+        let threshold = self[endpoint].threshold().ok_or(NotEligible)?;
+        let EndpointState::Receiving(queue) = self[endpoint].state() else {
+            return Err(NotEligible);
+        };
+        eligible(threshold.flags == 0)?;
+        self.is_on_this_core(self[endpoint].core())?;
+        let context = self.current_context_or_decline()?;
+        let consumed = self.read_clock_if_paid()?.consumed;
+        let left = self[context].head().amount.saturating_sub(consumed);
+        eligible(left >= threshold.needed)?;
+        self.first_of(queue)
     }
 
     /// The reply object of a thread that is blocked on receive.

@@ -7,7 +7,7 @@
 //!
 //! | fast path | common case |
 //! |---|---|
-//! | `call` | a receiver waits with a reply object; it is passive, or its own context has enough budget |
+//! | `call` | a receiver waits with a reply object; it is passive, or its own context has enough budget; the caller has more than the endpoint's threshold |
 //! | `reply_recv` | a caller, or a faulted thread, waits for the reply, and no sender waits |
 //! | `send` | a receiver waits that has its own context |
 //! | `signal` | no thread waits, or one that has its own context |
@@ -16,8 +16,8 @@
 //! | `call`, of a fault | the handler waits, as for a call |
 //! | `invoke` | the capability is one to memory |
 //!
-//! None of them is eligible for messages with extra capabilities, endpoints with thresholds, contexts with
-//! a limit or a timer, idling contexts, or capability lookups of several levels.
+//! None of them is eligible for messages with extra capabilities, endpoints with thresholds that have flags, contexts
+//! with a limit or a timer, idling contexts, or capability lookups of several levels.
 //!
 //! # Time
 //! If a call donates its context, the current scheduling context stays the same, and so does the time at

@@ -25,8 +25,8 @@ impl<A: Arch> Kernel<A> {
         eligible(cap.rights.contains(Rights::READ))?;
         self.is_on_this_core(self[cap.object].core())?;
         self.is_on_this_core(self[reply].core())?;
-        let others = self[cap.object].receivers_without_threshold();
-        eligible(others.is_some() || self[cap.object].is_idle_without_threshold())?;
+        eligible(self[cap.object].has_no_senders())?;
+        let others = self[cap.object].queue();
         self.receives_no_signal(server)?;
         let caller = self[reply].thread().ok_or(NotEligible)?;
         let ThreadState::BlockedOnReply { .. } = self[caller].state else {
@@ -47,7 +47,8 @@ impl<A: Arch> Kernel<A> {
                 self.commit_reading(reading);
                 None
             }
-            Above::None if self[reply].below.is_none() => {
+            // A server that keeps its context behind a threshold may have to give it up.
+            Above::None if self[reply].below.is_none() && !self[cap.object].has_threshold() => {
                 let reading = self.read_clock_if_paid()?;
                 let available = self.can_run(caller, reading.now)?;
                 self.runs_after_block(server, caller, reading.now)?;
@@ -112,7 +113,7 @@ impl<A: Arch> Kernel<A> {
         &mut self,
         server: Ptr<Thread<A>>,
         endpoint: Ptr<Endpoint<A>>,
-        others: Option<Ptr<Thread<A>>>,
+        mut others: WaitQueue<A>,
         reply: Ptr<Reply<A>>,
     ) {
         self[reply].set_thread(Some(server));
@@ -120,13 +121,12 @@ impl<A: Arch> Kernel<A> {
             endpoint,
             reply: Some(reply),
         };
-        if others.is_none() {
+        if others.root().is_none() {
             WaitQueue::insert_only(&mut self.objects, server);
             self[endpoint].set_only_receiver(Some(server));
         } else {
-            let mut queue = WaitQueue::from_root(others);
-            queue.insert(&mut self.objects, server);
-            self[endpoint].set_state(EndpointState::Receiving(queue));
+            others.insert(&mut self.objects, server);
+            self[endpoint].set_state(EndpointState::Receiving(others));
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::token::Ptr;
 #[derive(Clone, Copy)]
 pub(super) struct ClockReading {
     pub(super) now: Ticks,
-    consumed: Ticks,
+    pub(super) consumed: Ticks,
 }
 
 /// A context that can be used now, and has neither a limit nor a timer.

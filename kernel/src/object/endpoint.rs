@@ -117,6 +117,12 @@ impl<A: Arch> Endpoint<A> {
         self.queue & !CORE_MASK == 0
     }
 
+    /// Whether no senders wait here.
+    #[inline(always)]
+    pub const fn has_no_senders(&self) -> bool {
+        self.queue & SENDING == 0
+    }
+
     /// Whether there is a threshold. Constant in kernels without the feature `thresholds`.
     #[inline(always)]
     pub const fn has_threshold(&self) -> bool {
@@ -124,14 +130,15 @@ impl<A: Arch> Endpoint<A> {
     }
 
     /// Replaces the empty wait queue by a single receiver, or the queue with a single receiver by the empty
-    /// one. The caller initialises the links of the thread. There must be no threshold.
+    /// one. The caller initialises the links of the thread.
     #[inline(always)]
     pub fn set_only_receiver(&mut self, thread: Option<Ptr<Thread<A>>>) {
         let root = thread.map_or(0, |thread| thread.address() | RECEIVING);
-        self.queue = root | self.queue & CORE_MASK;
+        self.queue = root | self.queue & (HAS_THRESHOLD | CORE_MASK);
     }
 
     /// The threads that wait here, senders or receivers.
+    #[inline(always)]
     pub fn queue(&self) -> WaitQueue<A> {
         // SAFETY: the root is a thread in the queue, which leaves the queue before it is deleted; only the
         // methods below and `set_only_receiver` write it.

@@ -15,9 +15,9 @@ macro_rules! suites {
 }
 
 suites![
+    defaults,
     kernel,
     timer,
-    defaults,
     ipc,
     signal,
     schedule,

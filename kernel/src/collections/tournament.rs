@@ -8,22 +8,26 @@ use crate::time::Ticks;
 /// winner below it: the priority with the earliest time; of equals, the highest priority. A change replays
 /// the matches on one path, and each query follows one path, of as many steps as a priority has bits.
 ///
-/// Inner nodes are numbered from 1, the root; the children of *n* are *2n* and *2n+1*; the numbers from
-/// [`PRIORITIES`] on are the leaves.
+/// Inner nodes are numbered from 1, the root; the children of *n* are *2n* and *2n+1*. Half of the inner nodes, those
+/// from [`LAST`] on, have two priorities as their children. So the number of a node is one byte, which is a valid index
+/// whatever its value.
 #[derive(Debug)]
 pub struct Tournament {
     instants: [Ticks; PRIORITIES],
     winners: [u8; PRIORITIES],
 }
 
-const ROOT: usize = 1;
+const ROOT: u8 = 1;
+/// The first inner node of the last level.
+const LAST: u8 = 1 << (u8::BITS - 1);
+const _: () = assert!(PRIORITIES == 1 << u8::BITS);
 
 impl Tournament {
     /// No event at any priority.
     pub const fn new() -> Self {
         let mut winners = [0; PRIORITIES];
         let mut node = PRIORITIES - 1;
-        while node >= ROOT {
+        while node >= ROOT as usize {
             // Of equals, the right one.
             let right = 2 * node + 1;
             winners[node] = if right < PRIORITIES {
@@ -39,51 +43,52 @@ impl Tournament {
         }
     }
 
-    fn winner(&self, node: usize) -> u8 {
-        if node < PRIORITIES {
-            self.winners[node]
-        } else {
-            (node - PRIORITIES) as u8
-        }
+    fn winner(&self, node: u8) -> u8 {
+        self.winners[usize::from(node)]
     }
 
     fn instant(&self, priority: u8) -> Ticks {
         self.instants[usize::from(priority)]
     }
 
+    /// The inner node above a priority.
+    const fn above(priority: u8) -> u8 {
+        LAST | priority >> 1
+    }
+
     /// Changes the time of a priority; [`Ticks::NEVER`] for no event.
     pub fn set(&mut self, priority: u8, instant: Ticks) {
         self.instants[usize::from(priority)] = instant;
         let (mut winner, mut earliest) = (priority, instant);
-        let mut node = PRIORITIES + usize::from(priority);
-        while node > ROOT {
-            let other = self.winner(node ^ 1);
+        let (mut node, mut other) = (Self::above(priority), priority ^ 1);
+        loop {
             let against = self.instant(other);
             if against < earliest || against == earliest && other > winner {
                 (winner, earliest) = (other, against);
             }
-            node /= 2;
-            let before = core::mem::replace(&mut self.winners[node], winner);
+            let before = core::mem::replace(&mut self.winners[usize::from(node)], winner);
             // The nodes above are not affected.
-            if winner != priority && before != priority {
+            if node == ROOT || winner != priority && before != priority {
                 return;
             }
+            other = self.winner(node ^ 1);
+            node >>= 1;
         }
     }
 
     /// The earliest time of all.
     pub fn earliest(&self) -> Ticks {
-        self.instant(self.winners[ROOT])
+        self.instant(self.winner(ROOT))
     }
 
     /// The earliest time at `lowest` or above (256: none), and a priority that has it.
     #[inline(always)]
     pub fn earliest_from(&self, lowest: u16) -> Option<(u8, Ticks)> {
-        let first = self.winners[ROOT];
+        let first = self.winner(ROOT);
         let best = if u16::from(first) >= lowest {
             first
         } else {
-            self.first_from(lowest)?
+            self.first_from(u8::try_from(lowest).ok()?)
         };
         let instant = self.instant(best);
         (instant < Ticks::NEVER).then_some((best, instant))
@@ -91,22 +96,22 @@ impl Tournament {
 
     /// The winner at `lowest` or above.
     #[inline(never)]
-    fn first_from(&self, lowest: u16) -> Option<u8> {
-        if usize::from(lowest) >= PRIORITIES {
-            return None;
-        }
-        let mut node = PRIORITIES + usize::from(lowest);
-        let mut best = self.winner(node);
-        while node > ROOT {
-            if node.is_multiple_of(2) {
-                let right = self.winner(node + 1);
-                if self.instant(right) <= self.instant(best) {
-                    best = right;
-                }
+    fn first_from(&self, lowest: u8) -> u8 {
+        let (mut best, mut earliest) = (lowest, self.instant(lowest));
+        let (mut node, mut right, mut is_left) =
+            (Self::above(lowest), lowest | 1, lowest & 1 == 0);
+        loop {
+            let against = self.instant(right);
+            if is_left && against <= earliest {
+                (best, earliest) = (right, against);
             }
-            node /= 2;
+            if node == ROOT {
+                return best;
+            }
+            is_left = node & 1 == 0;
+            right = self.winner(node | 1);
+            node >>= 1;
         }
-        Some(best)
     }
 
     /// The highest priority with a time that has come, and that time.
@@ -115,12 +120,13 @@ impl Tournament {
             return None;
         }
         let mut node = ROOT;
-        while node < PRIORITIES {
-            let right = 2 * node + 1;
+        while node < LAST {
+            let right = node << 1 | 1;
             let is_due = self.instant(self.winner(right)) <= now;
-            node = if is_due { right } else { 2 * node };
+            node = right & !u8::from(!is_due);
         }
-        let priority = (node - PRIORITIES) as u8;
+        let right = node << 1 | 1;
+        let priority = right & !u8::from(self.instant(right) > now);
         Some((priority, self.instant(priority)))
     }
 }

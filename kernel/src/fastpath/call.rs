@@ -142,7 +142,7 @@ impl<A: Arch> Kernel<A> {
 
     /// The first receiver of the wait queue, and whether it is the only one.
     #[inline(always)]
-    fn first_receiver(&self, endpoint: Ptr<Endpoint<A>>) -> Eligible<(Ptr<Thread<A>>, bool)> {
+    pub(super) fn first_receiver(&self, endpoint: Ptr<Endpoint<A>>) -> Eligible<(Ptr<Thread<A>>, bool)> {
         let root = self[endpoint]
             .receivers_without_threshold()
             .ok_or(NotEligible)?;
@@ -177,7 +177,7 @@ impl<A: Arch> Kernel<A> {
 
     /// The reply object of a thread that is blocked on receive.
     #[inline(always)]
-    fn reply_of(&self, receiver: Ptr<Thread<A>>) -> Eligible<Option<Ptr<Reply<A>>>> {
+    pub(super) fn reply_of(&self, receiver: Ptr<Thread<A>>) -> Eligible<Option<Ptr<Reply<A>>>> {
         match self[receiver].state {
             ThreadState::BlockedOnReceive { reply, .. } => Ok(reply),
             _ => Err(NotEligible),
@@ -186,7 +186,7 @@ impl<A: Arch> Kernel<A> {
 
     /// Takes a receiver out of the wait queue.
     #[inline(always)]
-    fn take_receiver(
+    pub(super) fn take_receiver(
         &mut self,
         endpoint: Ptr<Endpoint<A>>,
         receiver: Ptr<Thread<A>>,
@@ -203,7 +203,7 @@ impl<A: Arch> Kernel<A> {
 
     /// Blocks the caller until the reply.
     #[inline(always)]
-    fn track_call(&mut self, caller: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
+    pub(super) fn track_call(&mut self, caller: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
         self[reply].set_thread(Some(caller));
         self[caller].state = ThreadState::BlockedOnReply { reply };
     }

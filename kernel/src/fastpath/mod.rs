@@ -14,6 +14,7 @@
 //! | `wait` | a signal is pending, or another thread is ready to run |
 //! | `yield_slice` | the context is round robin, and no thread in the release queue is due |
 //! | `call`, of a fault | the handler waits, as for a call |
+//! | `timer` | a budget ends whose handler waits and has its own context, or a thread is due that has a higher priority |
 //! | `invoke` | the capability is one to memory |
 //!
 //! None of them is eligible for messages with extra capabilities, endpoints with thresholds that have flags, contexts
@@ -32,6 +33,7 @@ mod layout;
 mod reply_recv;
 mod signal;
 mod switch;
+mod timer;
 mod yield_slice;
 
 use abi::{MessageInfo, Syscall};

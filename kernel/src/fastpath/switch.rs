@@ -29,11 +29,18 @@ impl<A: Arch> Kernel<A> {
     #[inline(always)]
     pub(super) fn read_clock_if_paid(&self) -> Eligible<ClockReading> {
         eligible(abi::config::DOMAINS == 1)?;
+        let reading = self.reading();
+        eligible(reading.consumed < self.core.check_threshold)?;
+        Ok(reading)
+    }
+
+    /// Reads the clock.
+    #[inline(always)]
+    pub(super) fn reading(&self) -> ClockReading {
         let now = self.arch.now();
         let passed = now.saturating_sub(self.core.now);
         let consumed = self.core.consumed + passed;
-        eligible(consumed < self.core.check_threshold)?;
-        Ok(ClockReading { now, consumed })
+        ClockReading { now, consumed }
     }
 
     /// Reads the clock if the architecture requires this of every fast path, for fast paths on which the
@@ -225,7 +232,7 @@ impl<A: Arch> Kernel<A> {
     /// is not made up for: a sporadic context loses it when its thread wakes up, a constant-bandwidth one whenever
     /// another thread ran.
     #[inline(always)]
-    fn switch_context(&mut self, next: Ptr<Thread<A>>, available: Available<A>, wakes: bool) {
+    pub(super) fn switch_context(&mut self, next: Ptr<Thread<A>>, available: Available<A>, wakes: bool) {
         self.commit_time();
         let Available { context, amount } = available;
         self.core.current = Some(next);

@@ -3,7 +3,6 @@
 use super::{Eligible, NotEligible, SystemCall, eligible};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::collections::Linked;
 use crate::object::Thread;
 use crate::sched::PreemptionRank;
 use crate::token::Ptr;
@@ -38,7 +37,6 @@ impl<A: Arch> Kernel<A> {
         self[context].consumed += used;
         self[context].slice().give_up();
         let Some((next, available)) = next else {
-            self[thread].links_mut().set_key(reading.now.0);
             let rank = PreemptionRank::of(self[thread].priority.into());
             self.core.reprogram = true;
             self.update_timer_deadline(rank);

@@ -15,7 +15,7 @@ use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cores::{CoreHandle, Local};
 use crate::entry::BudgetCheck;
-use crate::fastpath::SystemCall;
+use crate::fastpath::{NotEligible, SystemCall};
 use crate::object::{Fault, Progress, Thread};
 use crate::sched::Entry;
 use crate::token::Ptr;
@@ -182,12 +182,14 @@ impl<A: Arch> Kernel<A> {
     }
 
     fn handle_interrupt_locked(&mut self, interrupt: Interrupt) {
-        if let Interrupt::Line(irq) = interrupt
-            && let Some(_) = self.try_fast_path(|kernel| kernel.fast_interrupt(irq))
-        {
-            return;
+        let next = self.try_fast_path(|kernel| match interrupt {
+            Interrupt::Line(irq) => kernel.fast_interrupt(irq),
+            Interrupt::Timer => kernel.fast_timer(),
+            Interrupt::Core | Interrupt::Spurious => Err(NotEligible),
+        });
+        if next.is_none() {
+            self.handle_interrupt_slowly(interrupt);
         }
-        self.handle_interrupt_slowly(interrupt);
     }
 
     #[inline(always)]

@@ -7,6 +7,7 @@ use abi::{Method, ObjectType, Rights, endpoint_flags};
 use host_machine::{Budget, CPtr, Machine, Message, Spec, State, Task};
 use kernel::cap::Cap;
 use kernel::collections::Linked;
+use kernel::object::Membership;
 use proptest::prelude::*;
 
 /// All observable state of a simulated system.
@@ -26,7 +27,9 @@ fn picture(system: &TestSystem) -> String {
         if state != State::Gone {
             let thread = machine.thread(*task);
             let registers: Vec<_> = (0..COUNT).map(|at| machine.register(*task, at)).collect();
-            let queue = (thread.membership, thread.links().key());
+            // The key of a thread that is in no queue has no meaning.
+            let is_queued = thread.membership != Membership::None;
+            let queue = (thread.membership, is_queued.then(|| thread.links().key()));
             let passive = machine.is_passive(*task);
             picture += &format!(" {queue:?} {passive} {:?} {registers:x?}", thread.fault);
         }

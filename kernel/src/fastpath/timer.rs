@@ -1,0 +1,75 @@
+//! Timer interrupts: the end of a budget that a timeout handler waits for, and the release of a thread.
+
+use super::switch::ClockReading;
+use super::{Eligible, NotEligible, eligible};
+use crate::Kernel;
+use crate::arch::Arch;
+use crate::cap::Cap;
+use crate::ipc::is_handler;
+use crate::object::{Fault, PendingFault, SchedContext, Thread, ThreadSlot};
+use crate::token::Ptr;
+
+impl<A: Arch> Kernel<A> {
+    /// Handles a timer interrupt.
+    pub(crate) fn fast_timer(&mut self) -> Eligible<Ptr<Thread<A>>> {
+        eligible(abi::config::DOMAINS == 1)?;
+        let reading = self.reading();
+        if reading.consumed < self.core.check_threshold {
+            return self.fast_release(reading);
+        }
+        let thread = self.core.current.ok_or(NotEligible)?;
+        let context = self.current_context_or_decline()?;
+        self.fast_timeout(thread, context, reading)
+    }
+
+    /// Reports the end of the current budget to a handler that waits, which runs on its own context.
+    #[inline(always)]
+    fn fast_timeout(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        context: Ptr<SchedContext<A>>,
+        reading: ClockReading,
+    ) -> Eligible<Ptr<Thread<A>>> {
+        let Cap::Endpoint(handler) = self[thread].cap(ThreadSlot::TimeoutHandler) else {
+            return Err(NotEligible);
+        };
+        eligible(is_handler(&handler))?;
+        eligible(self[context].is_configured() && !self[context].is_round_robin())?;
+        eligible(!self[context].may_expire_while_blocked())?;
+        let left = self[context].head().amount.saturating_sub(reading.consumed);
+        eligible(left < self.min_budget())?;
+        let (server, is_alone) = self.first_receiver(handler.object)?;
+        let reply = self.reply_of(server)?.ok_or(NotEligible)?;
+        let available = self.can_run(server, reading.now)?;
+        self.runs_after_block(thread, server, reading.now)?;
+
+        self.commit_reading(Some(reading));
+        self.charge_slice(context, reading.consumed);
+        self.take_receiver(handler.object, server, is_alone);
+        self.track_call(thread, reply);
+        let badge = self[context].badge;
+        self[thread].fault = PendingFault::Some(Fault::Timeout { badge, more: None });
+        self.transfer_fault(thread, server, handler.badge);
+        self.switch_to_woken(server, available);
+        Ok(server)
+    }
+
+    /// Switches from the current thread, or from the idle loop, to a higher-priority thread that is due.
+    #[inline(always)]
+    fn fast_release(&mut self, reading: ClockReading) -> Eligible<Ptr<Thread<A>>> {
+        let current = self.core.current;
+        let (domain, level) = (self.core.current_domain(), self.core.level);
+        let due = (self.core.release).highest_priority_due(domain, reading.now, level);
+        let next = due.and_then(|due| due.thread).ok_or(NotEligible)?;
+        let available = self.is_resumable(next, reading)?;
+        eligible(current.is_none_or(|current| self[current].priority < self[next].priority))?;
+
+        self.commit_reading(Some(reading));
+        if let Some(current) = current {
+            self.ready_front(current);
+        }
+        self.leave_scheduler(next);
+        self.switch_context(next, available, false);
+        Ok(next)
+    }
+}

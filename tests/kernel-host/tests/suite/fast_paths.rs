@@ -470,6 +470,102 @@ fn a_yield_with_a_criticality_is_not_eligible_beside_another_thread() {
     }
 }
 
+/// The client of a scene gets a budget of 100 ticks, and the server as its timeout handler.
+fn with_a_timeout_handler(priority: u8, active: bool) -> Scene {
+    let mut scene = Scene::new(priority, active);
+    let (client, endpoint) = (scene.client, scene.endpoint);
+    let budget = Budget::new(100, 1000);
+    (scene.machine.configure(client.context, budget)).unwrap();
+    let set = Method::TcbSetTimeoutEndpoint;
+    (scene.machine.invoke(client.tcb, set, &[], &[endpoint])).unwrap();
+    assert!(scene.machine.runs(client));
+    scene
+}
+
+#[test]
+fn ends_of_budgets_with_a_handler_are_short() {
+    for priority in [3, 5, 9] {
+        let mut scene = with_a_timeout_handler(priority, true);
+        assert!(scene.is_fast(|scene| scene.machine.advance(100)));
+        assert!(scene.machine.runs(scene.server));
+        assert_eq!(scene.machine.state(scene.client), State::Calling);
+        let refills = scene.machine.refills(scene.client.context);
+        assert_eq!(refills.iter().map(|refill| refill.1).sum::<u64>(), 100);
+    }
+}
+
+#[test]
+fn ends_of_budgets_without_an_eligible_handler_are_not_short() {
+    // A passive handler can't run: the context has no budget left.
+    let mut scene = with_a_timeout_handler(9, false);
+    assert!(!scene.is_fast(|scene| scene.machine.advance(100)));
+    // The handler does not wait.
+    let mut scene = with_a_timeout_handler(9, true);
+    scene.machine.suspend(scene.server);
+    assert!(scene.machine.runs(scene.client));
+    assert!(!scene.is_fast(|scene| scene.machine.advance(100)));
+    // It has used its own budget.
+    let mut scene = with_a_timeout_handler(9, true);
+    let server = scene.server;
+    (scene.machine.configure(server.context, Budget::new(40, 5000))).unwrap();
+    scene.machine.send(scene.client, scene.endpoint, &words(0));
+    assert!(scene.machine.runs(server));
+    scene.machine.advance(30);
+    scene.machine.recv(server, scene.endpoint, scene.reply);
+    assert!(scene.machine.runs(scene.client));
+    assert!(!scene.is_fast(|scene| scene.machine.advance(100)));
+    // Another thread comes before it.
+    let mut scene = with_a_timeout_handler(3, true);
+    let other = scene.machine.spawn(Spec::new("other", 4).active());
+    assert!(scene.machine.runs(scene.client));
+    assert!(!scene.is_fast(|scene| scene.machine.advance(100)));
+    assert!(scene.machine.runs(other));
+}
+
+#[test]
+fn ends_of_timeslices_and_of_idling_contexts_are_not_short() {
+    let idling = Budget {
+        idling: true,
+        ..Budget::new(100, 1000)
+    };
+    for budget in [Budget::slice(100), idling] {
+        let mut scene = with_a_timeout_handler(9, true);
+        (scene.machine.configure(scene.client.context, budget)).unwrap();
+        assert!(!scene.is_fast(|scene| scene.machine.advance(100)));
+    }
+}
+
+#[test]
+fn releases_of_higher_priority_threads_are_short() {
+    for priority in [4, 5, 6] {
+        let mut scene = Scene::new(3, true);
+        let spec = Spec::new("periodic", priority).budget(Budget::new(100, 1000));
+        let periodic = scene.machine.spawn(spec);
+        let client = scene.client;
+        scene.machine.suspend(client);
+        assert!(scene.machine.runs(periodic));
+        scene.machine.yield_now(periodic);
+        scene.machine.resume(client);
+        let is_short = scene.is_fast(|scene| scene.machine.advance(1000));
+        assert_eq!(is_short, priority > 5);
+        assert_eq!(scene.machine.runs(periodic), priority > 5);
+    }
+}
+
+#[test]
+fn a_release_ends_the_idle_loop_by_a_fast_path() {
+    let mut machine = Machine::new();
+    let spec = Spec::new("periodic", 5).budget(Budget::new(100, 1000));
+    let periodic = machine.spawn(spec);
+    machine.rest();
+    machine.yield_now(periodic);
+    assert_eq!(machine.running(), "none");
+    let before = machine.kernel.instruments.watch.fast_paths;
+    machine.advance(1000);
+    assert!(machine.kernel.instruments.watch.fast_paths > before);
+    assert!(machine.runs(periodic));
+}
+
 #[test]
 fn interrupts_are_short() {
     let mut scene = Scene::new(9, true);

@@ -1,16 +1,16 @@
 //! Starting the secondary cores: the part that all boards have in common.
 //!
-//! The boot core starts one core after the other. Each sets itself up on a stack of its own, reports that
-//! it is ready, and waits; when all are ready, the boot core releases them, and runs the root task when all of them
-//! can run threads.
+//! The boot core starts one core after the other ([`Startup`]). Each sets itself up on a stack of its own. The boot
+//! core runs the root task when all of them can run threads.
 
 use core::arch::asm;
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use kernel::arch::Arch;
+use kernel::boot::Startup;
 use kernel::cores::{CoreHandle, Kernels};
 use kernel::sched::CORES;
 use kernel::sync::spin_loop;
@@ -38,12 +38,7 @@ static STACKS: Stacks = Stacks(UnsafeCell::new(MaybeUninit::zeroed()));
 /// The end of the stack of the core that is being started, for boot code.
 #[unsafe(no_mangle)]
 static core_stack_end: AtomicUsize = AtomicUsize::new(0);
-/// Number of cores that are ready.
-static READY: AtomicUsize = AtomicUsize::new(1);
-/// Whether the secondary cores may continue.
-static GO: AtomicBool = AtomicBool::new(false);
-/// Number of secondary cores that can run threads.
-static JOINED: AtomicUsize = AtomicUsize::new(0);
+static STARTUP: Startup = Startup::new();
 
 /// The guard pages below the stacks, which must not be mapped.
 pub fn guards() -> impl Iterator<Item = Range<usize>> {
@@ -83,7 +78,7 @@ pub fn start_others(timer: &impl Timer, mut start: impl FnMut(usize) -> bool) ->
             return core;
         }
         let begin = timer.now().0;
-        while READY.load(Ordering::Acquire) <= core {
+        while !STARTUP.is_ready(core) {
             let passed = timer.now().0 - begin;
             assert!(
                 passed < timer.clock().frequency(),
@@ -95,8 +90,7 @@ pub fn start_others(timer: &impl Timer, mut start: impl FnMut(usize) -> bool) ->
     CORES
 }
 
-/// Makes the kernel of a secondary core and passes its address to `keep`, reports that the core is ready,
-/// waits until the boot core releases it, and lets its kernel join the others.
+/// Makes the kernel of a secondary core and passes its address to `keep`, and lets it join the others.
 ///
 /// # Safety
 /// Called once on each secondary core, after the boot core has made its own kernel.
@@ -111,22 +105,13 @@ pub unsafe fn join<A: Arch>(
     // SAFETY: by contract.
     let mut handle = unsafe { kernels.make(core, arch, irqs) };
     keep(kernels.address(core));
-    READY.store(core + 1, Ordering::Release);
-    while !GO.load(Ordering::Acquire) {
-        spin_loop();
-    }
-    handle.join();
-    JOINED.fetch_add(1, Ordering::Release);
+    STARTUP.join(core, &mut handle);
     handle
 }
 
-/// Releases the secondary cores, and waits until all of them can run threads: a root task that starts threads on them
-/// would not know how long these wait.
+/// Releases the secondary cores.
 pub fn let_go() {
-    GO.store(true, Ordering::Release);
-    while JOINED.load(Ordering::Acquire) + 1 < READY.load(Ordering::Acquire) {
-        spin_loop();
-    }
+    STARTUP.release();
 }
 
 /// A core that is interrupted after this call sees all earlier writes.

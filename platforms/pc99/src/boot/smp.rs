@@ -3,14 +3,13 @@
 //! A core that receives INIT and start-up IPIs begins in real mode at a page below 1 MiB, to which the code
 //! between `core_real_mode` and `core_real_mode_end` is copied. In protected mode it continues in the image,
 //! loads the page tables with which the first core booted, and calls [`start_core`] on the stack assigned to
-//! it. The cores are started one by one; then all wait until the first core releases them, which runs the root task when
-//! all of them can run threads.
+//! it. The first core starts one after the other ([`Startup`]), and runs the root task when all can run threads.
 
 use core::arch::global_asm;
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use arch_x86_64::apic::{LocalApic, Message};
 use arch_x86_64::cpu::Features;
@@ -20,6 +19,7 @@ use arch_x86_64::timer::time_stamp;
 use arch_x86_64::{X86_64, trap};
 use kernel::Kernel;
 use kernel::arch::{Arch, PhysAddr};
+use kernel::boot::Startup;
 use kernel::cores::Irqs;
 use kernel::sched::CORES;
 
@@ -69,12 +69,7 @@ unsafe impl Sync for Place {}
 static START: Place = Place(UnsafeCell::new(MaybeUninit::uninit()));
 /// The end of that core's stack.
 static STACK_END: AtomicUsize = AtomicUsize::new(0);
-/// Number of cores that are ready.
-static READY: AtomicUsize = AtomicUsize::new(1);
-/// Whether the cores may continue.
-static GO: AtomicBool = AtomicBool::new(false);
-/// Number of the other cores that can run threads.
-static JOINED: AtomicUsize = AtomicUsize::new(0);
+static STARTUP: Startup = Startup::new();
 
 /// Starts the machine's other cores, up to the supported number. Returns the number of cores.
 ///
@@ -121,19 +116,15 @@ pub unsafe fn start_others(
     number
 }
 
-/// Releases the other cores, and waits until all of them can run threads: a root task that starts threads on them would
-/// not know how long these wait.
+/// Releases the other cores.
 pub fn let_go() {
-    GO.store(true, Ordering::Release);
-    while JOINED.load(Ordering::Acquire) + 1 < READY.load(Ordering::Acquire) {
-        kernel::sync::spin_loop();
-    }
+    STARTUP.release();
 }
 
 /// Starts a core by the protocol of section 10.4.4.1.
 fn start_one(kernel: &mut Kernel<X86_64<Pc99>>, identifier: u32, number: usize) {
     let second = kernel.arch.clock().frequency();
-    let is_ready = || READY.load(Ordering::Acquire) > number;
+    let is_ready = || STARTUP.is_ready(number);
     let wait = |ticks: u64| {
         let start = time_stamp();
         while !is_ready() && time_stamp() - start < ticks {
@@ -176,12 +167,7 @@ extern "C" fn start_core() -> ! {
         let arch = X86_64::further(number, stack, local_apic, &common);
         state::make(number, arch, irqs)
     };
-    READY.store(number + 1, Ordering::Release);
-    while !GO.load(Ordering::Acquire) {
-        kernel::sync::spin_loop();
-    }
-    core.join();
-    JOINED.fetch_add(1, Ordering::Release);
+    STARTUP.join(number, &mut core);
     // SAFETY: everything is initialised, and the handle is not used after this.
     unsafe { trap::return_to_user() }
 }

@@ -58,6 +58,17 @@ mod field {
     pub const ZOMBIE_KIND: Field = Field::number(0, 5, 6);
 }
 
+/// Endpoint and reply capabilities have zeros in the four bits below the object, so that fast paths in assembly get its
+/// address by one shift.
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    let (_, object) = field::OBJECT.place();
+    let (_, rights) = field::RIGHTS.place();
+    let (_, grant) = field::REPLY_GRANT.place();
+    assert!(rights + field::RIGHTS.width() <= object - 4);
+    assert!(grant + field::REPLY_GRANT.width() <= object - 4);
+};
+
 /// 32-bit machines: the kinds with the largest payload have four-bit tags and use every bit.
 #[cfg(target_pointer_width = "32")]
 mod field {

@@ -48,12 +48,12 @@ impl ThreadSlot {
 /// The state of a thread. Fast paths in assembly depend on the layout, so the tags are explicit.
 #[repr(usize)]
 pub enum ThreadState<A: Arch> {
-    /// Suspended, or stopped by a fault that no handler takes or by a call that can have no reply.
-    Inactive = 0,
-    /// Runnable; continues after its last system call.
-    Running = 1,
+    /// Runnable; continues after its last system call. Zero, which AArch64 can store without loading it before.
+    Running = 0,
     /// Runnable; executes its instruction again.
-    Restart = 2,
+    Restart = 1,
+    /// Suspended, or stopped by a fault that no handler takes or by a call that can have no reply.
+    Inactive = 2,
     /// In the queue of senders of an endpoint.
     BlockedOnSend {
         /// The endpoint.

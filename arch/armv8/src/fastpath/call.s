@@ -8,7 +8,6 @@
     tst     w10, #{MAY_REPLY}
     b.eq    9b
     asr     x10, x10, #({OBJECT_SHIFT} - 4)
-    and     x10, x10, #~15
 
 // Eligible if a single receiver waits. x19 is the server. Threads in this queue are blocked on receive. If
 // this core owns the endpoint, it also owns the server and all its objects.
@@ -54,8 +53,10 @@
     str     xzr, [x20, #{NEXT}]
     str     xzr, [x20, #{PREVIOUS}]
     strb    wzr, [x20, #{MEMBERSHIP}]
-    mov     w13, #{RUNNING}
-    str     x13, [x20, #{STATE}]
+    .if     {RUNNING}
+    .error  "the state of running threads must be zero"
+    .endif
+    str     xzr, [x20, #{STATE}]    // running
     str     x22, [x21, #{REPLY_THREAD}]
     mov     w13, #{BLOCKED_ON_REPLY}
     str     x13, [sp, #{STATE}]

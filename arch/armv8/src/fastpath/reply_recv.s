@@ -6,7 +6,6 @@
     b.ne    9b
     tbz     w8, #{READ_BIT}, 9b
     asr     x8, x8, #({OBJECT_SHIFT} - 4)
-    and     x8, x8, #~15
     ldr     x12, [x8, #{ENDPOINT_QUEUE}]
     .if     {CORES} > 1
     ldr     x13, [x28, #{CORE_BITS}]
@@ -29,7 +28,6 @@
     cmp     w12, #{REPLY_KIND}
     b.ne    9b
     asr     x21, x21, #({OBJECT_SHIFT} - 4)
-    and     x21, x21, #~15
 
 // x19 is the caller: it waits for the reply to a call with which it donated its scheduling context, x24.
     ldr     x19, [x21, #{REPLY_THREAD}]
@@ -69,8 +67,7 @@
     require_known
 
 // No exit to the slow path from here on. The reply object leaves the call chain of the context.
-    mov     w12, #{RUNNING}
-    str     x12, [x20, #{STATE}]
+    str     xzr, [x20, #{STATE}]    // running
     ldr     x13, [x21, #{REPLY_BELOW}]
     str     x13, [x24, #{CONTEXT_REPLY}]
     str     xzr, [x21, #{REPLY_BELOW}]

@@ -7,8 +7,7 @@
     test r11d, {MAY_REPLY}
     jz 9b
     mov rdi, [rdi + 8]
-    sar r11, {OBJECT_SHIFT}
-    shl r11, 4
+    sar r11, {OBJECT_SHIFT} - 4
 
     # Eligible if a single receiver waits. R12 is the server, RBX its registers. Threads in this queue are
     # blocked on receive. If this core owns the endpoint, it also owns the server and all its objects.

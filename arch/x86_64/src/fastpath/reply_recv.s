@@ -4,8 +4,7 @@
     and r12d, {READABLE_ENDPOINT_MASK}
     cmp r12d, {READABLE_ENDPOINT}
     jne 9b
-    sar r11, {OBJECT_SHIFT}
-    shl r11, 4
+    sar r11, {OBJECT_SHIFT} - 4
 .if {CORES} > 1
     mov r12, [rbp + {CORE_BITS}]
     cmp [r11 + {ENDPOINT_QUEUE}], r12
@@ -31,8 +30,7 @@
     and r14d, {KIND_MASK}
     cmp r14d, {REPLY_KIND}
     jne 9b
-    sar r13, {OBJECT_SHIFT}
-    shl r13, 4
+    sar r13, {OBJECT_SHIFT} - 4
 
     # R12 is the caller, RBX its registers: it waits for the reply to a call with which it donated its
     # scheduling context, R14.

@@ -34,7 +34,13 @@ pub fn check_endpoint<A: Arch>(
             endpoint: place, ..
         } => !sends && place == endpoint,
         _ => false,
-    })
+    })?;
+    require(
+        !kernel[endpoint].has_only_receiver()
+            || !sends && queue.only(&kernel.objects).is_some(),
+        address,
+        "a receiver that is marked as the only one is",
+    )
 }
 
 /// Checks a notification, its bindings and its wait queue.

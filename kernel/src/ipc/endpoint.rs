@@ -283,7 +283,13 @@ impl<A: Arch> Ipc<A> {
         let mut queue = self[endpoint].queue();
         let core = queue.core_with(self[endpoint].core(), self[thread].core);
         self[endpoint].set_core(core);
+        let is_first = queue.is_empty();
         queue.insert(&mut self.objects, thread);
-        self[endpoint].set_state(state(queue));
+        let state = state(queue);
+        if is_first && matches!(state, EndpointState::Receiving(_)) {
+            self[endpoint].set_only_receiver(Some(thread));
+        } else {
+            self[endpoint].set_state(state);
+        }
     }
 }

@@ -67,19 +67,19 @@ const CANCELLING: usize = 3;
 /// The bits of these states. In an idle endpoint both are zero.
 const WAITING: usize = SENDING | RECEIVING;
 const HAS_THRESHOLD: usize = 4;
+/// A receiver waits that is known to be the only one. There may be only one without this mark, too.
+const ALONE: usize = 8;
 /// The bits that are not part of the root.
-const MARKS: usize = WAITING | HAS_THRESHOLD | CORE_MASK;
+const MARKS: usize = WAITING | HAS_THRESHOLD | ALONE | CORE_MASK;
 
 /// The layout of endpoints, for fast paths in assembly.
 impl<A: Arch> Endpoint<A> {
     /// Offset of the word with the wait queue.
     pub const QUEUE: usize = core::mem::offset_of!(Self, queue);
-    /// Bits of that word with the state, whether there is a threshold, and the owning core.
-    pub const STATE_MASK: usize = HAS_THRESHOLD | WAITING | CORE_MASK;
-    /// Receivers wait, and there is no threshold; the other bits of the word are the root of their queue.
-    pub const RECEIVING: usize = RECEIVING;
-    /// Bits of that word that are not the root.
-    pub const MARKS: usize = MARKS;
+    /// The bits of that word that are not the root.
+    pub const STATE_MASK: usize = MARKS;
+    /// One receiver waits, and there is no threshold; the other bits of the word are the receiver.
+    pub const RECEIVING: usize = RECEIVING | ALONE;
 }
 
 impl<A: Arch> Endpoint<A> {
@@ -99,8 +99,7 @@ impl<A: Arch> Endpoint<A> {
         if self.queue & (HAS_THRESHOLD | WAITING) != RECEIVING {
             return None;
         }
-        let root = (self.queue - RECEIVING) & !CORE_MASK;
-        let root = core::ptr::with_exposed_provenance_mut(root);
+        let root = core::ptr::with_exposed_provenance_mut(self.queue & !MARKS);
         // SAFETY: as in `queue`; the root is not null, because an empty queue has the state idle.
         Some(unsafe { Ptr::new(NonNull::new_unchecked(root)) })
     }
@@ -133,7 +132,7 @@ impl<A: Arch> Endpoint<A> {
     /// one. The caller initialises the links of the thread.
     #[inline(always)]
     pub fn set_only_receiver(&mut self, thread: Option<Ptr<Thread<A>>>) {
-        let root = thread.map_or(0, |thread| thread.address() | RECEIVING);
+        let root = thread.map_or(0, |thread| thread.address() | RECEIVING | ALONE);
         self.queue = root | self.queue & (HAS_THRESHOLD | CORE_MASK);
     }
 
@@ -183,6 +182,12 @@ impl<A: Arch> Endpoint<A> {
         } else {
             None
         }
+    }
+
+    /// Whether a receiver waits that is known to be the only one.
+    #[cfg(any(test, feature = "invariants"))]
+    pub const fn has_only_receiver(&self) -> bool {
+        self.queue & ALONE != 0
     }
 
     /// Sets or removes the threshold.

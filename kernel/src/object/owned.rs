@@ -10,11 +10,12 @@
 
 use crate::config::CORES;
 
-/// The core number that means no owning core: threads of several cores wait at the object.
-pub const NO_CORE: u8 = 127;
+/// The core number that means no owning core: threads of several cores wait at the object. The largest for which threads
+/// are sufficiently aligned.
+pub const NO_CORE: u8 = if abi::WORD_BITS == 64 { 127 } else { 63 };
 
-/// The position of the core number in a word with a handle of a thread; the three bits below have other uses.
-pub const CORE_SHIFT: u32 = 3;
+/// The position of the core number in a word with a handle of a thread; the four bits below have other uses.
+pub const CORE_SHIFT: u32 = 4;
 /// The mask of the core number; empty in single-core kernels.
 pub const CORE_MASK: usize = if CORES > 1 {
     (NO_CORE as usize) << CORE_SHIFT

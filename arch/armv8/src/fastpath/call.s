@@ -24,13 +24,6 @@
     sub     x19, x12, #{ENDPOINT_RECEIVING}
     .endif
     add     x20, x19, #{THREAD_CONTEXT}
-    ldr     x13, [x20, #{CHILDREN}]
-    ldr     x14, [x20, #({CHILDREN} + 8)]
-    ldr     x15, [x20, #{NEXT}]
-    orr     x13, x13, x14
-    cmp     x13, #0
-    ccmp    x15, x19, #0, eq
-    b.ne    9b
 
 // The server has a reply object, x21, and no scheduling context.
     ldr     x21, [x20, #{RECEIVES_WITH}]

@@ -113,7 +113,7 @@ pub extern "C" fn synchronous_exception<P: Platform>() {
         MAY_REPLY = const 1_usize << right_bit(Rights::GRANT) | 1 << right_bit(Rights::GRANT_REPLY),
         ROOT_KIND = const crate::cap::ROOT_KIND,
         FPEN_SHIFT = const FPEN_SHIFT,
-        MARKS = const Endpoint::<Armv8<P>>::MARKS,
+        MARKS = const Endpoint::<Armv8<P>>::STATE_MASK,
         DOMAINS = const DOMAINS,
         BIG_LOCK = const BIG_LOCK as usize,
         USER_TIMER = const P::Timer::FOR_USERS as usize,

@@ -26,11 +26,6 @@
     lea r12, [rbx - {ENDPOINT_RECEIVING}]
     add rbx, {REGISTERS} - {ENDPOINT_RECEIVING}
 .endif
-    mov rax, [rbx + {CHILDREN}]
-    or rax, [rbx + {CHILDREN} + 8]
-    jnz 9b
-    cmp [rbx + {NEXT}], r12
-    jne 9b
 
     # The server has a reply object, R13, and no scheduling context.
     mov r13, [rbx + {RECEIVES_WITH}]

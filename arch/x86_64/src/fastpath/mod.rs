@@ -136,7 +136,7 @@ extern "C" fn system_call_entry<P: Platform>() {
         ABOVE_NONE = const Layout::<X86_64<P>>::ABOVE_NONE,
         FPU_DISABLED = const abi::thread_flags::FPU_DISABLED,
         TASK_SWITCHED = const Cr0Flags::TASK_SWITCHED.bits(),
-        NO_MARKS = const !(Endpoint::<X86_64<P>>::MARKS as isize),
+        NO_MARKS = const !(Endpoint::<X86_64<P>>::STATE_MASK as isize),
         CORE_MASK = const CORE_MASK,
     )
 }

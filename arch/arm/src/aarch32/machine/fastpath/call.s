@@ -25,12 +25,6 @@
     sub     r9, r8, #{ENDPOINT_RECEIVING}
     add     r8, r8, #({BASE} - {ENDPOINT_RECEIVING})
     .endif
-    ldr     r6, [r8, #{CHILDREN}]
-    ldr     r7, [r8, #({CHILDREN} + 4)]
-    orrs    r6, r6, r7
-    ldreq   r7, [r8, #{NEXT}]
-    teqeq   r7, r9
-    bne     9b
 
 @ The server has a reply object, r11, and no scheduling context.
     ldr     r11, [r8, #{RECEIVES_WITH}]
@@ -54,8 +48,10 @@
     str     lr, [r8, #{NEXT}]
     str     lr, [r8, #{PREVIOUS}]
     strb    lr, [r8, #{MEMBERSHIP}]
-    mov     r7, #{RUNNING}
-    str     r7, [r8, #{STATE}]
+    .if     {RUNNING}
+    .error  "the state of running threads must be zero"
+    .endif
+    str     lr, [r8, #{STATE}]      @ running
     str     r6, [r11, #{REPLY_THREAD}]
     mov     r7, #{BLOCKED_ON_REPLY}
     str     r7, [sp, #{STATE}]

@@ -65,9 +65,8 @@
 
 @ No exit to the slow path from here on. The reply object leaves the call chain of the context, r7.
     ldr     r7, [r12, #{CURRENT_CONTEXT}]
-    mov     lr, #{RUNNING}
-    str     lr, [r8, #{STATE}]
     mov     lr, #0
+    str     lr, [r8, #{STATE}]      @ running
     ldr     r6, [r11, #{REPLY_BELOW}]
     str     lr, [r11, #{REPLY_BELOW}]
     str     lr, [r11, #{REPLY_ABOVE}]

@@ -5,13 +5,17 @@
 //! and ends the turn of a task on its own core, is a [`Source`].
 //!
 //! A task is a thread of the scheduler's address space. Its work gets a [`Job`], by which it reports what a scheduler
-//! must know. Jobs that may be aborted, or preempted by jobs that use the same, hold no locks and use no heap. The book describes the library in `docs/src/concepts/scheduler-library.md`.
+//! must know. Jobs that may be aborted, or preempted by jobs that use the same, hold no locks and use no heap.
+//!
+//! A [`guard::Guard`] carries out the decisions of a [`schedulers::SharedServer`]. The book describes the library in
+//! `docs/src/concepts/scheduler-library.md`.
 
 #![cfg_attr(target_os = "none", no_std)]
 #![forbid(unsafe_code)]
 
 mod carry_out;
 mod dispatcher;
+pub mod guard;
 mod job;
 pub mod source;
 mod worker;

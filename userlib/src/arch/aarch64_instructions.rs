@@ -66,7 +66,11 @@ pub fn device_barrier() {
 /// A hint to the processor in a busy-waiting loop.
 #[inline(always)]
 pub fn relax() {
-    core::hint::spin_loop();
+    // The library uses a barrier (`isb`), at which emulators do not switch to another core.
+    // SAFETY: a hint.
+    unsafe {
+        asm!("yield", options(nomem, nostack, preserves_flags));
+    }
 }
 
 /// The counter of the generic timer, which all cores share.

@@ -1,7 +1,10 @@
 //! Synthetic load of a known length, for programs that only simulate work.
 
 use super::{Clock, Microseconds};
-use crate::arch::nops;
+use crate::arch::{nops, relax};
+
+/// After so many microseconds of work another core may have its turn.
+const PIECE: u64 = 20;
 
 /// A loop that does nothing, with its speed on this processor.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +48,15 @@ impl Load {
     /// Keeps the processor busy until this thread has used so much execution time.
     pub fn work(self, time: Microseconds) {
         turn(time.0 * self.rounds_in_a_millisecond / 1000);
+    }
+
+    /// The same while other cores have something to do, too. An emulator in virtual time runs one core until that waits, or
+    /// hints that it does; so this hints every 20 microseconds.
+    pub fn work_in_turns(self, time: Microseconds) {
+        for _ in 0..time.0 / PIECE {
+            self.work(Microseconds(PIECE));
+            relax();
+        }
     }
 }
 

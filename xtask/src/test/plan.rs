@@ -263,7 +263,11 @@ pub(super) fn runs<'a>(
             if !system.runs_on(&platform.name) {
                 continue;
             }
-            let needs_several = system.cores > arguments.cores.count;
+            let needed = Cores {
+                count: system.cores,
+                ..Cores::TWO
+            };
+            let needs_several = needed.count > arguments.cores.count;
             let example = Run {
                 is_example: true,
                 cores: match is_joined {
@@ -275,12 +279,15 @@ pub(super) fn runs<'a>(
             };
             if !needs_several {
                 runs.push(example);
-            } else if two_cores {
-                // On a kernel of the suite.
-                runs.push(on_two_cores(Run {
-                    abi: suite()?.abi,
-                    ..example
-                }));
+            } else if two_cores && platform.has(needed) {
+                // On a kernel of the suite, if two cores suffice.
+                runs.push(Run {
+                    cores: needed,
+                    ..on_two_cores(Run {
+                        abi: suite()?.abi,
+                        ..example
+                    })
+                });
             }
         }
     }
@@ -308,7 +315,11 @@ pub(super) fn runs<'a>(
             if !system.runs_on(&platform.name) {
                 continue;
             }
-            let needs_several = system.cores > arguments.cores.count;
+            let needed = Cores {
+                count: system.cores,
+                ..Cores::TWO
+            };
+            let needs_several = needed.count > arguments.cores.count;
             let traced = Run {
                 is_example: true,
                 is_traced: true,

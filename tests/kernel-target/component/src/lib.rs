@@ -121,6 +121,7 @@ groups![
     long_time,
     cores,
     cores_memory,
+    cores_shared,
     #[cfg(not(any(target_arch = "x86_64", feature = "devices-imx31")))]
     cores_signals,
     cores_history,

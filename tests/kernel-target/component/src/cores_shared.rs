@@ -1,0 +1,335 @@
+//! A server that two clusters of one core share: what the guard of the crate `dispatcher` makes of calls, replies, ends of
+//! budgets, and preemption.
+
+use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, Test, fail, ms};
+use crate::{check, check_eq};
+use core::array;
+use core::cmp::Reverse;
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use dispatcher::guard::{Caller, Event, Guard, Mailbox, RequestAborted, Reservation};
+use schedulers::{Client, Discipline, McIpc, OneQueue, SharedServer, TaskId};
+use userlib::cap::{Endpoint, SchedParameters};
+use userlib::time::Load;
+use userlib::{Microseconds, Thread, syscall};
+
+tests![
+    if abi::config::SMP;
+    a_request_drains_no_more_than_the_bound,
+    in_order_of_arrival_it_drains_more,
+    a_request_is_aborted_in_service_and_finished_by_others,
+    a_cluster_of_an_aborted_request_waits,
+    in_order_of_arrival_it_does_not,
+    the_server_leaves_a_lender_that_is_preempted,
+    it_stays_with_one_that_does_not_tell,
+];
+
+/// Clients of a cluster.
+const TASKS: usize = 5;
+/// More than a client needs, and the same of the server.
+const ENOUGH: SchedParameters = SchedParameters::round_robin(ms(100));
+/// The guard's priority.
+const HIGHEST: u8 = ABOVE + 10;
+
+type ByProtocol = McIpc<Reverse<u8>, 2, 1, TASKS>;
+type ByArrival = OneQueue<Reverse<u8>, 2, TASKS>;
+type Shared<Q> = Guard<Q, 2, 1, TASKS>;
+
+static MAILBOXES: [[Mailbox; TASKS]; 2] = [const { [const { Mailbox::new() }; TASKS] }; 2];
+
+/// What the guard has told: the most that the first client's request has drained, the numbers of aborts, and of the cluster
+/// of each request in the order of service, or [`ORPHAN`].
+static DRAINED: AtomicUsize = AtomicUsize::new(0);
+static ABORTED: AtomicUsize = AtomicUsize::new(0);
+static SERVED: AtomicUsize = AtomicUsize::new(0);
+static ORDER: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
+const ORPHAN: usize = 9;
+
+/// The requests that the server has begun.
+static BEGUN: AtomicUsize = AtomicUsize::new(0);
+
+const fn client(cluster: usize, task: u16) -> Client {
+    let task = TaskId(task);
+    Client { cluster, task }
+}
+
+/// A guard whose server takes this time for each request.
+fn guard<Q>(test: &mut Test, queues: Q, service: Microseconds) -> Outcome<(Shared<Q>, Load)>
+where
+    Q: SharedServer<Priority = Reverse<u8>>,
+{
+    let load = Load::calibrate(&test.clock);
+    let guard = Guard::new(test, queues, move |request| {
+        BEGUN.fetch_add(1, Relaxed);
+        load.work_in_turns(service);
+        request.map(|word| word + 1)
+    })?;
+    Ok((guard, load))
+}
+
+/// Adds a client, on the core with the number of its cluster.
+fn add<Q>(
+    test: &mut Test,
+    guard: &mut Shared<Q>,
+    client: Client,
+    priority: u8,
+    time: SchedParameters,
+    work: impl FnOnce(Caller) + Send + 'static,
+) -> Outcome<Thread>
+where
+    Q: SharedServer<Priority = Reverse<u8>>,
+{
+    let reservation = Reservation {
+        core: 0,
+        control: test.control_of(client.cluster),
+        priority,
+        time,
+    };
+    let mailbox = &MAILBOXES[client.cluster][usize::from(client.task.0)];
+    let never: Endpoint = test.create()?;
+    let work = move |caller: Caller| {
+        work(caller);
+        caller.end();
+        never.wait();
+    };
+    Ok(guard.add(test, client, reservation, mailbox, work)?)
+}
+
+/// Starts the guard.
+fn run<Q>(test: &mut Test, guard: Shared<Q>) -> Outcome
+where
+    Q: SharedServer<Priority = Reverse<u8>> + Send + 'static,
+{
+    let note = |event| match event {
+        Event::Served {
+            client: served,
+            drained,
+        } => {
+            if served == Some(client(0, 0)) {
+                DRAINED.fetch_max(drained.0 as usize, Relaxed);
+            }
+            let place = ORDER.get(SERVED.fetch_add(1, Relaxed));
+            let number = served.map_or(ORPHAN, |client| client.cluster);
+            place.inspect(|place| place.store(number, Relaxed));
+        }
+        Event::Aborted(_) => {
+            ABORTED.fetch_add(1, Relaxed);
+        }
+        Event::Lent(_) => {}
+    };
+    test.spawn(HIGHEST, move || {
+        let Err(error) = guard.run(note);
+        fail(format_args!("{error:?}"));
+    })?;
+    Ok(())
+}
+
+/// The most that a request of an urgent client drains while eight others call without pause.
+fn worst<Q>(test: &mut Test, queues: Q) -> Outcome<usize>
+where
+    Q: SharedServer<Priority = Reverse<u8>> + Send + 'static,
+{
+    const REQUESTS: usize = 9;
+    static DONE: AtomicUsize = AtomicUsize::new(0);
+    let (mut guard, _) = guard(test, queues, SERVICE)?;
+    let mut threads = [None; 2 * TASKS - 1];
+    for (index, thread) in threads.iter_mut().enumerate() {
+        let client = client(index % 2, (index / 2) as u16);
+        let work = move |caller: Caller| {
+            let mut failed = 0;
+            while index != 0 || DONE.load(Relaxed) < REQUESTS {
+                if index == 0 {
+                    caller.end();
+                    // It is there again when most of the period has passed.
+                    syscall::yield_until_budget(BUDGET).expect("it is its budget");
+                    DONE.fetch_add(1, Relaxed);
+                }
+                failed += usize::from(caller.call([index, failed, 0]) != Ok([index + 1, 1, 1]));
+                check_eq!(failed, 0);
+            }
+        };
+        let (priority, time) = match index {
+            0 => (PRIORITY + 9, SchedParameters::new(BUDGET, ms(47))),
+            _ => (PRIORITY - index as u8, ENOUGH),
+        };
+        *thread = Some(add(test, &mut guard, client, priority, time, work)?);
+    }
+    run(test, guard)?;
+    for thread in threads.into_iter().flatten() {
+        thread.start()?;
+    }
+    check!(
+        test.comes_true(|| DONE.load(Relaxed) == REQUESTS)?,
+        "too slow"
+    );
+    check_eq!(ABORTED.load(Relaxed), 0);
+    Ok(DRAINED.load(Relaxed))
+}
+
+const SERVICE: Microseconds = ms(2);
+/// The service, and what passing on and changes of the lender cost on a debug kernel.
+const LONGEST: usize = 2_200;
+/// (1 + 2 C K) L for two clusters of one core.
+const BOUND: usize = 5 * LONGEST;
+const BUDGET: Microseconds = ms(25);
+
+fn a_request_drains_no_more_than_the_bound(test: &mut Test) -> Outcome {
+    let drained = worst(test, ByProtocol::new())?;
+    // It waits at least for the request in service and its own.
+    check!(drained > SERVICE.0 as usize, "{drained} us are too few");
+    check!(drained <= BOUND, "{drained} us are more than {BOUND}");
+    Ok(())
+}
+
+/// A negative control of the bound.
+fn in_order_of_arrival_it_drains_more(test: &mut Test) -> Outcome {
+    let drained = worst(test, ByArrival::new(Discipline::Fifo))?;
+    check!(drained > BOUND, "{drained} us");
+    Ok(())
+}
+
+fn a_request_is_aborted_in_service_and_finished_by_others(test: &mut Test) -> Outcome {
+    static FAILED: AtomicUsize = AtomicUsize::new(0);
+    static ANSWERED: AtomicUsize = AtomicUsize::new(0);
+    let (mut guard, _) = guard(test, ByProtocol::new(), ms(8))?;
+    let little = SchedParameters::new(ms(2), ms(100));
+    let short = add(
+        test,
+        &mut guard,
+        client(1, 0),
+        PRIORITY + 1,
+        little,
+        |caller| {
+            check_eq!(caller.call([1, 0, 0]), Err(RequestAborted));
+            FAILED.store(1, Relaxed);
+        },
+    )?;
+    let other = add(test, &mut guard, client(0, 0), BELOW, ENOUGH, |caller| {
+        check_eq!(caller.call([2, 0, 0]), Ok([3, 1, 1]));
+        ANSWERED.store(1, Relaxed);
+    })?;
+    run(test, guard)?;
+    short.start()?;
+    test.sleep(ms(20))?;
+    // Without another client, no thread pays for the rest.
+    check_eq!((ABORTED.load(Relaxed), SERVED.load(Relaxed)), (1, 0));
+    check_eq!(BEGUN.load(Relaxed), 1);
+    other.start()?;
+    check!(
+        test.comes_true(|| ANSWERED.load(Relaxed) == 1)?,
+        "no answer"
+    );
+    check_eq!(ORDER[0].load(Relaxed), ORPHAN);
+    check_eq!((SERVED.load(Relaxed), BEGUN.load(Relaxed)), (2, 2));
+    // What was left of the first request, and its own.
+    let drained = DRAINED.load(Relaxed);
+    check!((12_000..18_000).contains(&drained), "{drained} us");
+    check!(test.comes_true(|| FAILED.load(Relaxed) == 1)?, "no error");
+    check_eq!(ABORTED.load(Relaxed), 1);
+    Ok(())
+}
+
+/// The clusters in order of service: after an aborted request of the first one's, a client of each calls, that of the first
+/// one first.
+fn order<Q>(test: &mut Test, queues: Q) -> Outcome<[usize; 3]>
+where
+    Q: SharedServer<Priority = Reverse<u8>> + Send + 'static,
+{
+    let (mut guard, _) = guard(test, queues, ms(30))?;
+    let little = SchedParameters::new(ms(2), ms(1000));
+    let mut call = |cluster, task, priority, time| {
+        add(
+            test,
+            &mut guard,
+            client(cluster, task),
+            priority,
+            time,
+            |caller| {
+                let _answer = caller.call([0; 3]);
+            },
+        )
+    };
+    let short = call(0, 0, PRIORITY + 1, little)?;
+    let same = call(0, 1, BELOW, ENOUGH)?;
+    let other = call(1, 0, PRIORITY, ENOUGH)?;
+    run(test, guard)?;
+    for thread in [short, same, other] {
+        thread.start()?;
+        test.sleep(ms(6))?;
+    }
+    check_eq!((ABORTED.load(Relaxed), SERVED.load(Relaxed)), (1, 0));
+    check!(test.comes_true(|| SERVED.load(Relaxed) == 3)?, "too slow");
+    Ok(array::from_fn(|place| ORDER[place].load(Relaxed)))
+}
+
+/// Back-pressure.
+fn a_cluster_of_an_aborted_request_waits(test: &mut Test) -> Outcome {
+    check_eq!(order(test, ByProtocol::new())?, [ORPHAN, 1, 0]);
+    Ok(())
+}
+
+/// A negative control.
+fn in_order_of_arrival_it_does_not(test: &mut Test) -> Outcome {
+    let queues = ByArrival::new(Discipline::Fifo);
+    check_eq!(order(test, queues)?, [ORPHAN, 0, 1]);
+    Ok(())
+}
+
+/// How long a client waits, whose predecessor in the other cluster is preempted for [`PREEMPTED`] in the middle of its
+/// request of 10 ms. The thread that preempts it tells the guard, or does not.
+fn wait_behind_a_preempted_lender(test: &mut Test, tells: bool) -> Outcome<Microseconds> {
+    static WAITED: AtomicUsize = AtomicUsize::new(0);
+    let (mut guard, load) = guard(test, ByProtocol::new(), ms(10))?;
+    let first = add(test, &mut guard, client(1, 0), PRIORITY, ENOUGH, |caller| {
+        check_eq!(caller.call([1, 0, 0]), Ok([2, 1, 1]));
+    })?;
+    let urgent = add(
+        test,
+        &mut guard,
+        client(1, 1),
+        PRIORITY + 5,
+        ENOUGH,
+        move |caller| {
+            if tells {
+                caller.begin();
+            }
+            load.work_in_turns(PREEMPTED);
+        },
+    )?;
+    let clock = test.clock.clone();
+    let waits = add(
+        test,
+        &mut guard,
+        client(0, 0),
+        BELOW,
+        ENOUGH,
+        move |caller| {
+            let start = clock.now();
+            check_eq!(caller.call([2, 0, 0]), Ok([3, 1, 1]));
+            WAITED.store((clock.now() - start).0 as usize, Relaxed);
+        },
+    )?;
+    run(test, guard)?;
+    for thread in [first, urgent, waits] {
+        thread.start()?;
+        test.sleep(ms(4))?;
+    }
+    check!(test.comes_true(|| WAITED.load(Relaxed) != 0)?, "no answer");
+    Ok(Microseconds(WAITED.load(Relaxed) as u64))
+}
+
+const PREEMPTED: Microseconds = ms(100);
+
+/// Bandwidth inheritance: it goes on with the time of the one that waits.
+fn the_server_leaves_a_lender_that_is_preempted(test: &mut Test) -> Outcome {
+    let waited = wait_behind_a_preempted_lender(test, true)?;
+    // For less than 20 ms, at half the speed: in virtual time two busy cores share one host thread.
+    check!(waited < ms(50), "{waited}");
+    Ok(())
+}
+
+/// A negative control.
+fn it_stays_with_one_that_does_not_tell(test: &mut Test) -> Outcome {
+    let waited = wait_behind_a_preempted_lender(test, false)?;
+    check!(waited > PREEMPTED, "{waited}");
+    Ok(())
+}

@@ -1,0 +1,268 @@
+//! The guard's loop.
+
+use core::cmp::Reverse;
+use core::convert::Infallible;
+use core::mem;
+
+use schedulers::{Client, Decision, Invoked, Lenders, Replied, SharedServer, TaskId};
+use userlib::cap::{Endpoint, Notification, Reply, SchedControl, SchedParameters, Tcb};
+use userlib::thread::ThreadParameters;
+use userlib::{CPtr, Capability, Environment, Message, Microseconds, Result, Rights, Thread};
+
+use super::seats::{Phase, Seat, Seats};
+use super::{Caller, Mailbox, Words, label};
+
+/// What happened, for the program around the guard.
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    /// A request was served.
+    Served {
+        /// Its client; none if the request had been aborted.
+        client: Option<Client>,
+        /// What it has used of its client's budget, for waiting and to lend.
+        drained: Microseconds,
+    },
+    /// The budget of a client has ended, and its request is aborted.
+    Aborted(Client),
+    /// The server runs on the context of this client now; if there is none, it stands still.
+    Lent(Option<Client>),
+}
+
+/// The time of a client.
+#[derive(Clone, Copy, Debug)]
+pub struct Reservation {
+    /// The number of the client's core in its cluster.
+    pub core: usize,
+    /// The right to configure contexts on that core.
+    pub control: SchedControl,
+    /// Its priority, which clients of the same core do not share.
+    pub priority: u8,
+    /// Its budget; the context idles.
+    pub time: SchedParameters,
+}
+
+/// What keeps the server from running, but for the lack of a lender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hold {
+    Nothing,
+    /// It waits for a request.
+    Idle,
+    /// It waits for the reply to its timeout fault.
+    TimedOut,
+}
+
+/// Passes requests on to a server, by the decisions of `Q`, for clusters of up to `CORES` cores and `TASKS` clients each.
+pub struct Guard<Q, const CLUSTERS: usize, const CORES: usize, const TASKS: usize> {
+    pub(super) queues: Q,
+    pub(super) lenders: Lenders<CLUSTERS, CORES>,
+    /// The numbers of the clusters' latest decisions.
+    pub(super) decisions: [Decision; CLUSTERS],
+    pub(super) seats: Seats<CLUSTERS, TASKS>,
+    events: Endpoint,
+    /// Takes the next call.
+    spare: Reply,
+    pub(super) server: Tcb,
+    pub(super) hold: Hold,
+    /// Holds the server's call or fault.
+    pub(super) held: Reply,
+    /// The client whose context the server has.
+    pub(super) lender: Option<Client>,
+    /// For the server's priority, which is that of its lender.
+    pub(super) authority: Tcb,
+}
+
+impl<Q, const CLUSTERS: usize, const CORES: usize, const TASKS: usize>
+    Guard<Q, CLUSTERS, CORES, TASKS>
+where
+    Q: SharedServer<Priority = Reverse<u8>>,
+{
+    /// The badge of the server's messages. Those of clients are below, and not 0.
+    const SERVER: usize = CLUSTERS * TASKS + 1;
+
+    /// A guard without clients. It starts the server, which answers each request by `work`, and waits until that is ready:
+    /// the calling thread's priority must be above 1, and no thread of its core between them may run for long.
+    pub fn new(
+        environment: &mut Environment,
+        queues: Q,
+        mut work: impl FnMut(Words) -> Words + Send + 'static,
+    ) -> Result<Self> {
+        let allocator = &mut environment.allocator;
+        let events: Endpoint = allocator.create()?;
+        let (spare, held): (Reply, Reply) = (allocator.create()?, allocator.create()?);
+        let guard = allocator.mint(events, Rights::ALL, Self::SERVER)?;
+        let parameters = ThreadParameters {
+            priority: 1,
+            // Until it waits for the first request.
+            time: Some(SchedParameters::round_robin(Microseconds::from_millis(10))),
+            fault_endpoint: guard.cptr(),
+        };
+        let server = environment.create_thread(&parameters, move || {
+            let mut answer = Words::default();
+            loop {
+                let request = guard.call(Message::new(label::SERVED, &answer));
+                answer = work(words(&request));
+            }
+        })?;
+        server.tcb.set_name("server");
+        server.tcb.set_timeout_endpoint(guard)?;
+        server.start()?;
+        events.recv(held);
+        server.sched_context.unbind()?;
+        Ok(Self {
+            queues,
+            lenders: Lenders::new(),
+            decisions: [0; CLUSTERS],
+            seats: Seats([[None; TASKS]; CLUSTERS]),
+            events,
+            spare,
+            server: server.tcb,
+            hold: Hold::Idle,
+            held,
+            lender: None,
+            authority: environment.tcb,
+        })
+    }
+
+    /// Adds a client, whose thread runs `work` when it is started. `client` must be free, and `answer` be its own.
+    ///
+    /// # Panics
+    /// If there is no such cluster, core, or number in it.
+    pub fn add(
+        &mut self,
+        environment: &mut Environment,
+        client: Client,
+        reservation: Reservation,
+        answer: &'static Mailbox,
+        work: impl FnOnce(Caller) + Send + 'static,
+    ) -> Result<Thread> {
+        let Reservation {
+            core,
+            control,
+            priority,
+            time,
+        } = reservation;
+        assert!(core < CORES, "the cluster has no such core");
+        let task = usize::from(client.task.0);
+        let place = &mut self.seats.0[client.cluster][task];
+        let allocator = &mut environment.allocator;
+        let badge = 1 + client.cluster * TASKS + task;
+        let caller = Caller {
+            guard: allocator.mint(self.events, Rights::ALL, badge)?,
+            gate: allocator.create()?,
+            answer,
+        };
+        let wake: Notification = allocator.create()?;
+        // A signal without bits would not stay.
+        let signal = allocator.mint(wake, Rights::ALL, 1)?;
+        let time = time.idling();
+        let parameters = ThreadParameters {
+            priority,
+            time: Some(time),
+            fault_endpoint: CPtr::NULL,
+        };
+        let thread = environment.create_thread(&parameters, move || work(caller))?;
+        control.configure(thread.sched_context, &time)?;
+        thread.tcb.bind_notification(wake)?;
+        *place = Some(Seat {
+            thread: thread.tcb,
+            context: thread.sched_context,
+            wake: signal,
+            answer,
+            core,
+            priority,
+            phase: Phase::Away,
+            request: Words::default(),
+            drained: Microseconds(0),
+        });
+        Ok(thread)
+    }
+
+    /// Serves for ever. `observe` is told what happens; it must not wait.
+    ///
+    /// # Errors
+    /// Of the kernel, if it refuses what the guard does.
+    pub fn run(mut self, mut observe: impl FnMut(Event)) -> Result<Infallible> {
+        loop {
+            let received = self.events.recv(self.spare);
+            if let Some(message) = received.message {
+                if received.badge == Self::SERVER {
+                    self.server_reports(message, &mut observe)?;
+                } else {
+                    self.client_reports(received.badge, message)?;
+                }
+            }
+            self.lend(&mut observe)?;
+        }
+    }
+
+    fn client_reports(&mut self, badge: usize, message: Message) -> Result {
+        let index = badge.wrapping_sub(1);
+        let client = Client {
+            cluster: index / TASKS,
+            task: TaskId((index % TASKS) as u16),
+        };
+        let Some(seat) = self.seats.get(client) else {
+            return Ok(());
+        };
+        match message.label() {
+            label::BEGINS => seat.phase = Phase::Computes,
+            label::ENDS => seat.phase = Phase::Away,
+            label::CALLS => {
+                let priority = Reverse(seat.priority);
+                // The client waits until it has the answer: it has no other request.
+                let Ok(invoked) = self.queues.invoke(client, priority) else {
+                    return Ok(());
+                };
+                seat.phase = Phase::Waits;
+                seat.request = words(&message);
+                seat.context.consumed()?;
+                seat.drained = Microseconds(0);
+                if invoked == Invoked::Serve {
+                    self.pass_on(client);
+                }
+            }
+            _ => {}
+        }
+        self.decide(client.cluster);
+        // Nothing if it was no call.
+        self.spare.send(Message::empty(0));
+        Ok(())
+    }
+
+    fn server_reports(&mut self, message: Message, observe: &mut impl FnMut(Event)) -> Result {
+        mem::swap(&mut self.spare, &mut self.held);
+        if message.label() != label::SERVED {
+            self.hold = Hold::TimedOut;
+            return match self.lender {
+                Some(lender) => self.abort(lender, observe),
+                None => Ok(()),
+            };
+        }
+        self.hold = Hold::Idle;
+        let Ok(Replied { to: client, next }) = self.queues.reply() else {
+            return Ok(());
+        };
+        let mut drained = Microseconds(0);
+        if let Some(client) = client {
+            drained = self.finish(client, Some(words(&message)))?;
+        }
+        observe(Event::Served { client, drained });
+        if let Some(next) = next {
+            self.pass_on(next);
+        }
+        Ok(())
+    }
+
+    /// Gives the server, which waits, the client's request. It runs when it has a lender.
+    fn pass_on(&mut self, client: Client) {
+        if let Some(seat) = self.seats.get(client) {
+            self.held.send(Message::new(0, &seat.request));
+            self.hold = Hold::Nothing;
+        }
+    }
+}
+
+/// The words of a message.
+fn words(message: &Message) -> Words {
+    [0, 1, 2].map(|index| message.word(index))
+}

@@ -114,10 +114,13 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         cluster.set_granularity(GRANULARITY);
         let events: Endpoint = environment.allocator.create()?;
         let idle = configuration.priority - 1;
-        // Without a hint that it spins, on which emulators pause.
+        // Few hints that it spins: on each, emulators give another core its turn, or pause.
         let mut idle = worker(environment, events, Self::IDLE, idle, || {
             loop {
-                core::hint::black_box(());
+                for turn in 0..1 << 14 {
+                    core::hint::black_box(turn);
+                }
+                userlib::arch::relax();
             }
         })?;
         idle.thread.set_name("idle");

@@ -96,8 +96,7 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
         fault_endpoint: CPtr::NULL,
     };
     environment.spawn(&first, move || {
-        let Err(error) = guard.run(note);
-        println!("the guard has failed: {error:?}");
+        println!("the guard has ended: {:?}", guard.run(note));
     })?;
     for thread in threads {
         thread?.start()?;

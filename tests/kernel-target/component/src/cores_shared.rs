@@ -117,8 +117,7 @@ where
         Event::Lent(_) => {}
     };
     test.spawn(HIGHEST, move || {
-        let Err(error) = guard.run(note);
-        fail(format_args!("{error:?}"));
+        fail(format_args!("the guard has ended: {:?}", guard.run(note)));
     })?;
     Ok(())
 }

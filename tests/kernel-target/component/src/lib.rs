@@ -122,6 +122,7 @@ groups![
     cores,
     cores_memory,
     cores_shared,
+    cores_dispatcher,
     #[cfg(not(any(target_arch = "x86_64", feature = "devices-imx31")))]
     cores_signals,
     cores_history,

@@ -1,13 +1,14 @@
 //! The guard's loop.
 
 use core::cmp::Reverse;
-use core::convert::Infallible;
 use core::mem;
 
 use schedulers::{Client, Decision, Invoked, Lenders, Replied, SharedServer, TaskId};
 use userlib::cap::{Endpoint, Notification, Reply, SchedControl, SchedParameters, Tcb};
 use userlib::thread::ThreadParameters;
-use userlib::{CPtr, Capability, Environment, Message, Microseconds, Result, Rights, Thread};
+use userlib::{
+    CPtr, Capability, Environment, Fault, Message, Microseconds, Result, Rights, Thread,
+};
 
 use super::seats::{Phase, Seat, Seats};
 use super::{Caller, Mailbox, Words, label};
@@ -177,16 +178,18 @@ where
         Ok(thread)
     }
 
-    /// Serves for ever. `observe` is told what happens; it must not wait.
+    /// Serves until the server faults; returns that fault. `observe` is told what happens; it must not wait.
     ///
     /// # Errors
     /// Of the kernel, if it refuses what the guard does.
-    pub fn run(mut self, mut observe: impl FnMut(Event)) -> Result<Infallible> {
+    pub fn run(mut self, mut observe: impl FnMut(Event)) -> Result<Fault> {
         loop {
             let received = self.events.recv(self.spare);
             if let Some(message) = received.message {
                 if received.badge == Self::SERVER {
-                    self.server_reports(message, &mut observe)?;
+                    if let Some(fault) = self.server_reports(message, &mut observe)? {
+                        return Ok(fault);
+                    }
                 } else {
                     self.client_reports(received.badge, message)?;
                 }
@@ -229,18 +232,27 @@ where
         Ok(())
     }
 
-    fn server_reports(&mut self, message: Message, observe: &mut impl FnMut(Event)) -> Result {
+    /// Returns the fault that ends the service, if it is one.
+    fn server_reports(
+        &mut self,
+        message: Message,
+        observe: &mut impl FnMut(Event),
+    ) -> Result<Option<Fault>> {
         mem::swap(&mut self.spare, &mut self.held);
         if message.label() != label::SERVED {
+            let fault = Fault::from_message(&message);
+            if !matches!(fault, Fault::Timeout { .. }) {
+                return Ok(Some(fault));
+            }
             self.hold = Hold::TimedOut;
-            return match self.lender {
-                Some(lender) => self.abort(lender, observe),
-                None => Ok(()),
-            };
+            if let Some(lender) = self.lender {
+                self.abort(lender, observe)?;
+            }
+            return Ok(None);
         }
         self.hold = Hold::Idle;
         let Ok(Replied { to: client, next }) = self.queues.reply() else {
-            return Ok(());
+            return Ok(None);
         };
         let mut drained = Microseconds(0);
         if let Some(client) = client {
@@ -250,7 +262,7 @@ where
         if let Some(next) = next {
             self.pass_on(next);
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Gives the server, which waits, the client's request. It runs when it has a lender.

@@ -51,7 +51,10 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
         }
         some => some.to_vec(),
     };
-    if names.len() > 1 && (arguments.json.is_some() || matches!(arguments.compare, Some(Some(_)))) {
+    let is_one = arguments.json.is_some()
+        || arguments.overheads.is_some()
+        || matches!(arguments.compare, Some(Some(_)));
+    if names.len() > 1 && is_one {
         bail!("one file holds the results of one platform; choose one with --platform");
     }
     if let Some(suite) = &arguments.suite {
@@ -255,6 +258,16 @@ fn one(bench: &Bench<'_>) -> Result<bool> {
     if let Some(file) = &arguments.json {
         fs::write(file, measurement::format_list(&measured)?)
             .with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    if let Some(file) = &arguments.overheads {
+        let kernel = fs::read_to_string(
+            bench
+                .workspace
+                .path(&format!("benches/overheads/{name}.toml")),
+        )
+        .with_context(|| format!("there are no costs of the kernel on {name}"))?;
+        let text = figures::with_scheduler(bench.workspace, name, &measured, &kernel)?;
+        fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
     }
     if arguments.write_reference {
         reference::write(

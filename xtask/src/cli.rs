@@ -405,6 +405,9 @@ pub(crate) struct BenchArguments {
     /// Write the results to this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+    /// Write what the scheduler of the suite `edf` costs into this file, for `analyse --overheads FILE`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["kvm", "profile"])]
+    pub(crate) overheads: Option<PathBuf>,
     /// Fail if an operation has become worse by more than 2 % since the results
     /// in this file, or in the platform's committed reference.
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
@@ -413,7 +416,7 @@ pub(crate) struct BenchArguments {
     #[arg(long, conflicts_with = "kvm")]
     pub(crate) write_reference: bool,
     /// Write the committed results into the book again; measure nothing.
-    #[arg(long, conflicts_with_all = ["kvm", "write_reference", "compare", "json", "profile", "twice"])]
+    #[arg(long, conflicts_with_all = ["kvm", "write_reference", "compare", "json", "overheads", "profile", "twice"])]
     pub(crate) write_book: bool,
     /// Measure twice, and fail if the results differ.
     #[arg(long)]
@@ -470,6 +473,7 @@ impl BenchArguments {
             suite: None,
             platforms: Vec::new(),
             json: None,
+            overheads: None,
             compare: None,
             write_reference: false,
             write_book: false,

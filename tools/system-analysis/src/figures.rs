@@ -30,6 +30,46 @@ pub struct Figures {
     pub timeout: Duration,
     /// How long one kernel entry waits for each other core.
     pub other_core: Duration,
+    /// What a user-level scheduler costs, the kernel's part included, if that was measured.
+    pub scheduler: Option<Scheduler>,
+}
+
+/// The overheads of a user-level scheduler, as measured. No key has a default, and no other key is accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Scheduler {
+    /// From the end of a decision to the job that runs because of it.
+    pub context_switch: Overhead,
+    /// A decision.
+    pub schedule: Overhead,
+    /// What each release adds to a decision.
+    pub release: Overhead,
+    /// From an interrupt by the timer to the scheduler.
+    pub release_latency: Overhead,
+    /// From an interrupt to another core to its effect there.
+    pub remote_reschedule: Overhead,
+}
+
+/// One of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Overhead {
+    /// The mean.
+    pub mean: Duration,
+    /// The largest.
+    pub worst: Duration,
+}
+
+impl Scheduler {
+    fn all(&self) -> [(&'static str, Duration); 5] {
+        [
+            ("context-switch", self.context_switch.worst),
+            ("schedule", self.schedule.worst),
+            ("release", self.release.worst),
+            ("release-latency", self.release_latency.worst),
+            ("remote-reschedule", self.remote_reschedule.worst),
+        ]
+    }
 }
 
 /// The counts of instructions from which [`Figures`] are made: measured at most, except for `section`, which is the
@@ -59,7 +99,8 @@ impl Figures {
     pub fn read(text: &str) -> Result<Self, String> {
         let figures: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         let longest = Duration::from_nanos(Time::LONGEST.nanos() as u64);
-        let all = figures.all();
+        let measured = figures.scheduler.iter().flat_map(Scheduler::all);
+        let all: Vec<_> = figures.all().into_iter().chain(measured).collect();
         match all.iter().find(|(_, value)| *value > longest) {
             Some((name, value)) => Err(format!("`{name}` is {value}, more than can be analysed")),
             None => Ok(figures),
@@ -218,6 +259,59 @@ mod tests {
         assert!(error.contains("10 has no unit"), "{error}");
         let error = Figures::read(&text.replace("\"10 us\"", "\"9999999 s\"")).unwrap_err();
         assert!(error.contains("more than can be analysed"), "{error}");
+    }
+
+    const SCHEDULER: &str = r#"
+[scheduler]
+context-switch = { mean = "1 us", worst = "2 us" }
+schedule = { mean = "1 us", worst = "3 us" }
+release = { mean = "1 us", worst = "4 us" }
+release-latency = { mean = "1 us", worst = "5 us" }
+remote-reschedule = { mean = "1 us", worst = "6 us" }
+"#;
+
+    #[test]
+    fn of_a_measured_scheduler_nothing_can_be_left_out() {
+        let text = Figures::from_instructions("board", &COUNTS) + SCHEDULER;
+        let scheduler = Figures::read(&text).unwrap().scheduler.unwrap();
+        assert_eq!(scheduler.release.worst, Duration::from_micros(4));
+        for (name, _) in scheduler.all() {
+            let line = text
+                .lines()
+                .rfind(|line| line.starts_with(&format!("{name} = {{")));
+            let error = Figures::read(&text.replace(line.unwrap(), "")).unwrap_err();
+            assert!(
+                error.contains(&format!("missing field `{name}`")),
+                "{error}"
+            );
+        }
+        let error = Figures::read(&text.replace("{ mean = \"1 us\", worst = \"6", "{ worst = \"6"));
+        assert!(error.unwrap_err().contains("missing field `mean`"));
+        let error = Figures::read(&text.replace("\"6 us\"", "\"9999999 s\"")).unwrap_err();
+        assert!(error.contains("`remote-reschedule` is"), "{error}");
+    }
+
+    /// Instead of what the kernel's costs would say, each is charged.
+    #[test]
+    fn a_measured_scheduler_is_charged() {
+        let text = Figures::from_instructions("board", &COUNTS) + SCHEDULER;
+        let of = |text: &str, decision| {
+            crate::overheads(
+                Time::from_micros(decision),
+                &Figures::read(text).unwrap(),
+                1,
+            )
+        };
+        let all = of(&text, 1);
+        assert_eq!(all.context_switch, Time::from_micros(2));
+        assert_eq!(all.schedule, Time::from_micros(3));
+        // It takes the processor to wake the scheduler.
+        assert_eq!(all.release, Time::from_micros(4 + 5));
+        // Interrupts may be disabled.
+        assert_eq!(all.release_latency, Time::from_micros(10 + 5));
+        assert_eq!(all.remote_reschedule, Time::from_micros(6 + 10));
+        // The description may say more.
+        assert_eq!(of(&text, 7).schedule, Time::from_micros(7));
     }
 
     #[test]

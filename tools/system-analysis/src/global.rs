@@ -31,9 +31,10 @@ pub(crate) fn rows(system: &System, figures: &Figures) -> Result<Vec<Row>, Vec<S
     Ok(rows)
 }
 
-/// What a user-level scheduler adds to each job: its decisions, and all else is the kernel's.
+/// What a user-level scheduler adds to each job: what was measured of it; or else its decisions, and all else is the
+/// kernel's.
 pub fn overheads(decision: Time, figures: &Figures, cores: usize) -> Overheads {
-    Overheads {
+    let bounds = Overheads {
         tick_period: Time::LONGEST,
         tick: Time::ZERO,
         release: time(figures.release) + figures.waiting(1, cores),
@@ -43,6 +44,21 @@ pub fn overheads(decision: Time, figures: &Figures, cores: usize) -> Overheads {
         context_switch: figures.end_of_budget(cores) + figures.switch() + figures.waiting(1, cores),
         remote_reschedule: time(figures.interrupt) + time(figures.other_core),
         release_core: false,
+    };
+    let Some(measured) = figures.scheduler else {
+        return bounds;
+    };
+    let wake = time(measured.release_latency.worst);
+    Overheads {
+        // Each release may wake the scheduler, which takes the processor from the job that runs.
+        release: time(measured.release.worst) + wake + figures.waiting(1, cores),
+        release_latency: bounds.release_latency + wake,
+        schedule: decision.max(time(measured.schedule.worst)),
+        context_switch: time(measured.context_switch.worst)
+            + time(figures.cache_refill)
+            + figures.waiting(2, cores),
+        remote_reschedule: time(measured.remote_reschedule.worst) + time(figures.other_core),
+        ..bounds
     }
 }
 

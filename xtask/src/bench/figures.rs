@@ -1,6 +1,8 @@
 //! The kernel's costs for the analyser, from the reference results.
 
-use anyhow::Context;
+use std::fmt::Write;
+
+use anyhow::{Context, bail};
 
 use super::delay::BOUND;
 use super::measurement::Measurement;
@@ -19,6 +21,58 @@ pub(crate) fn figures(workspace: &Workspace, platform: &str) -> Result<Counts> {
         format!("the reference results of {platform} lack an operation; measure them again")
     })
 }
+
+/// The overheads of the library's scheduler by what was measured, as lines for the analyser, after the kernel's costs in
+/// `kernel`.
+///
+/// # Errors
+/// If the suite `edf` was not measured.
+pub(super) fn with_scheduler(
+    workspace: &Workspace,
+    platform: &str,
+    measured: &[Measurement],
+    kernel: &str,
+) -> Result<String> {
+    let other = reference::read(workspace, platform, &Hardening::default())?;
+    let mut text = format!(
+        "{kernel}\n# The scheduler of the library `dispatcher`, with up to 128 tasks on one core: the largest mean, and the \
+         largest sample.\n[scheduler]\n"
+    );
+    for (name, suite, operation) in [
+        ("context-switch", SUITE, "context_switch"),
+        ("schedule", SUITE, "schedule"),
+        ("release", SUITE, "release"),
+        ("release-latency", SUITE, "release_latency"),
+        // A core that is interrupted does what it does for a device.
+        ("remote-reschedule", "interrupt", "interrupt_to_thread"),
+    ] {
+        let all = if suite == SUITE { measured } else { &other };
+        let largest = |of: fn(&Measurement) -> f64| {
+            let all = all.iter().filter(|one| {
+                one.suite == suite && one.operation == operation && one.unit == "instructions"
+            });
+            all.map(of).reduce(f64::max)
+        };
+        let (Some(mean), Some(worst)) = (largest(|one| one.mean), largest(|one| one.max)) else {
+            bail!(
+                "{suite}/{operation} of {platform} was not measured; use --suite {SUITE}, on one core and without --kvm"
+            );
+        };
+        let nanos = |count: f64| (count * SECTION_NANOS / BOUND).ceil();
+        let _ = writeln!(
+            text,
+            "{name} = {{ mean = \"{} ns\", worst = \"{} ns\" }} # {mean:.0}, {worst:.0} instructions",
+            nanos(mean),
+            nanos(worst)
+        );
+    }
+    Ok(text)
+}
+
+/// The suite of the scheduler.
+const SUITE: &str = "edf";
+/// How long a section takes whose length is the bound: the ABI's worst case. So long counts an instruction.
+const SECTION_NANOS: f64 = 10_000.0;
 
 fn counts(measured: &[Measurement]) -> Option<Counts> {
     let longest = |names: &[(&str, &str)]| {
@@ -52,4 +106,31 @@ fn counts(measured: &[Measurement]) -> Option<Counts> {
         ("interrupt", interrupt),
         ("timeout", longest(&[("fault", "timeout_to_handler")])?),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Map;
+
+    #[test]
+    fn the_scheduler_is_what_the_analyser_reads() {
+        let workspace = Workspace::find().unwrap();
+        let kernel = include_str!("../../../benches/overheads/pc99.toml");
+        let of = |operation: &str, samples: &[f64]| {
+            Measurement::new(SUITE, operation, Map::new(), "instructions", samples).unwrap()
+        };
+        let mut measured: Vec<_> = ["context_switch", "release", "release_latency"]
+            .map(|operation| of(operation, &[300.0, 600.0]))
+            .into();
+        let lacks = with_scheduler(&workspace, "pc99", &measured, kernel).unwrap_err();
+        assert!(lacks.to_string().contains("edf/schedule"), "{lacks}");
+        measured.extend([of("schedule", &[3.0]), of("schedule", &[6.0])]);
+        let text = with_scheduler(&workspace, "pc99", &measured, kernel).unwrap();
+        let figures = system_analysis::Figures::read(&text).unwrap();
+        let scheduler = figures.scheduler.unwrap();
+        assert_eq!(scheduler.schedule.worst.as_nanos(), 20);
+        assert_eq!(scheduler.context_switch.mean.as_nanos(), 1_500);
+        assert_eq!(scheduler.context_switch.worst.as_nanos(), 2_000);
+    }
 }

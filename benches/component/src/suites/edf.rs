@@ -11,12 +11,16 @@ use crate::bench::Bench;
 use crate::measure::{Counter, ROUNDS, SAMPLES, WARM_UP};
 use core::array;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use dispatcher::source::YieldToTimeout;
+use dispatcher::source::{Inbox, Local, Source, Turn, YieldToTimeout};
 use dispatcher::{Configuration, Dispatcher};
-use schedulers::{Arrivals, Cluster, Duration, LowTasks, Task, Unchecked};
+use schedulers::{Arrivals, Cluster, Duration, Instant, LowTasks, Task, Unchecked};
 use userlib::Result;
 
-benchmarks![decision: TASKS.len()];
+mod release;
+
+use release::release;
+
+benchmarks![decision: TASKS.len(), release: TASKS.len()];
 
 /// Numbers of tasks.
 const TASKS: [usize; 4] = [2, 8, 32, 128];
@@ -39,32 +43,66 @@ static READER: AtomicUsize = AtomicUsize::new(0);
 /// The task that computes for ever.
 const LONG: usize = 0;
 
-/// How long decisions took.
+/// The time at which the scheduler was last woken, and that at which it last let a task run.
+static WOKEN: AtomicUsize = AtomicUsize::new(0);
+static DECIDED: AtomicUsize = AtomicUsize::new(0);
+
+/// A source of time that notes both.
+struct Stamped {
+    source: YieldToTimeout,
+    counter: Counter,
+}
+
+impl Source for Stamped {
+    fn now(&mut self) -> Result<Instant> {
+        self.source.now()
+    }
+
+    fn turn(&mut self, local: &Local, idle: &Local, until: Instant, inbox: &Inbox) -> Result<Turn> {
+        DECIDED.store(self.counter.now(), Relaxed);
+        let turn = self.source.turn(local, idle, until, inbox);
+        WOKEN.store(self.counter.now(), Relaxed);
+        turn
+    }
+}
+
+/// How long decisions took, and their parts: until the scheduler was woken, until it let a task run, and until that ran.
 struct Decisions {
     count: AtomicUsize,
     took: [AtomicUsize; ROUNDS + MOST],
+    parts: [[AtomicUsize; ROUNDS + MOST]; PARTS.len()],
 }
+
+/// Their names as overheads of a scheduler.
+const PARTS: [&str; 3] = ["release_latency", "schedule", "context_switch"];
 
 impl Decisions {
     const fn new() -> Self {
         Self {
             count: AtomicUsize::new(0),
             took: [const { AtomicUsize::new(0) }; ROUNDS + MOST],
+            parts: [const { [const { AtomicUsize::new(0) }; ROUNDS + MOST] }; PARTS.len()],
         }
     }
 
-    fn note(&self, took: usize) {
+    fn note(&self, took: usize, parts: [usize; PARTS.len()]) {
         let count = self.count.fetch_add(1, Relaxed);
-        if let Some(place) = self.took.get(count) {
-            place.store(took, Relaxed);
+        let noted = [took].into_iter().chain(parts);
+        let places = [&self.took].into_iter().chain(&self.parts);
+        for (places, value) in places.zip(noted) {
+            let place = places.get(count);
+            place.inspect(|place| place.store(value, Relaxed));
         }
     }
 
     /// The samples with so many tasks: after the first job of each, which begins its thread.
-    fn samples(&self, tasks: usize) -> [usize; SAMPLES] {
+    fn samples(&self, tasks: usize, all: &[AtomicUsize; ROUNDS + MOST]) -> [usize; SAMPLES] {
         let first = tasks + WARM_UP;
-        assert!(self.count.load(Relaxed) >= first + SAMPLES, "too few decisions");
-        array::from_fn(|index| self.took[first + index].load(Relaxed))
+        assert!(
+            self.count.load(Relaxed) >= first + SAMPLES,
+            "too few decisions"
+        );
+        array::from_fn(|index| all[first + index].load(Relaxed))
     }
 }
 
@@ -82,9 +120,22 @@ fn read(counter: Counter, task: usize) {
     let (own, other) = if task == LONG { (0, 1) } else { (1, 0) };
     if before != task {
         READER.store(task, Relaxed);
-        let took = counter.between(LAST[other].load(Relaxed), now);
-        let decisions = if task == LONG { &COOPERATIVE } else { &PREEMPTING };
-        decisions.note(took - TURN.load(Relaxed).min(took));
+        let last = LAST[other].load(Relaxed);
+        let took = counter.between(last, now);
+        let (woken, decided) = (WOKEN.load(Relaxed), DECIDED.load(Relaxed));
+        let turn = TURN.load(Relaxed);
+        let until_woken = counter.between(last, woken);
+        let parts = [
+            until_woken - turn.min(until_woken),
+            counter.between(woken, decided),
+            counter.between(decided, now),
+        ];
+        let decisions = if task == LONG {
+            &COOPERATIVE
+        } else {
+            &PREEMPTING
+        };
+        decisions.note(took - turn.min(took), parts);
     } else {
         let took = counter.between(LAST[own].load(Relaxed), now);
         TURN.fetch_min(took, Relaxed);
@@ -101,12 +152,17 @@ fn decision(bench: &mut Bench, variant: usize) -> Result {
     };
     let cluster = Cluster::<1, MOST>::new(LowTasks::Stop);
     let mut dispatcher = Dispatcher::new(bench, cluster, configuration, |_, context| {
-        Ok(YieldToTimeout::new(context))
+        let source = YieldToTimeout::new(context);
+        Ok(Stamped { source, counter })
     })?;
     let short = tasks as u64 - 1;
     for number in 0..tasks {
         let is_long = number == LONG;
-        let period = if is_long { u64::from(u32::MAX) } else { short * APART };
+        let period = if is_long {
+            u64::from(u32::MAX)
+        } else {
+            short * APART
+        };
         let offset = if is_long { 0 } else { number as u64 * APART };
         let task = Task {
             arrivals: Arrivals::Periodic {
@@ -127,7 +183,15 @@ fn decision(bench: &mut Bench, variant: usize) -> Result {
     dispatcher.run(bench, end, |_| ())?;
     dispatcher.stop()?;
     let parameters = [("tasks", tasks.into())];
-    bench.report("preempting", &parameters, &PREEMPTING.samples(tasks));
-    bench.report("cooperative", &parameters, &COOPERATIVE.samples(tasks));
+    for (name, decisions) in [("preempting", &PREEMPTING), ("cooperative", &COOPERATIVE)] {
+        bench.report(
+            name,
+            &parameters,
+            &decisions.samples(tasks, &decisions.took),
+        );
+    }
+    for (part, took) in PARTS.iter().zip(&PREEMPTING.parts) {
+        bench.report(part, &parameters, &PREEMPTING.samples(tasks, took));
+    }
     Ok(())
 }

@@ -29,6 +29,7 @@ suites![
     threshold,
     criticality,
     edf,
+    mcipc,
     delay,
     switch,
     locks,

@@ -117,7 +117,7 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         // Few hints that it spins: on each, emulators give another core its turn, or pause.
         let mut idle = worker(environment, events, Self::IDLE, idle, || {
             loop {
-                for turn in 0..1 << 14 {
+                for turn in 0..1 << 10 {
                     core::hint::black_box(turn);
                 }
                 userlib::arch::relax();

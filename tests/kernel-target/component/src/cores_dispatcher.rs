@@ -14,6 +14,7 @@ tests![
     jobs_of_two_cores_run_at_the_same_time,
     on_one_core_they_do_not,
     a_displaced_job_goes_on_on_the_other_core,
+    jobs_of_both_cores_are_aborted,
 ];
 
 /// The time from the creation of a dispatcher to the first releases, in which all tasks are made.
@@ -132,5 +133,23 @@ fn a_displaced_job_goes_on_on_the_other_core(test: &mut Test) -> Outcome {
         jobs.good
     );
     check!(counts.migrations > 0, "no job migrates");
+    Ok(())
+}
+
+fn jobs_of_both_cores_are_aborted(test: &mut Test) -> Outcome {
+    let load = Load::calibrate(&test.clock);
+    let mut dispatcher = dispatcher::<2>(test)?;
+    for _ in 0..2 {
+        add(test, &mut dispatcher, (ms(40), ms(6)), move |_| {
+            loop {
+                load.work_in_turns(ms(1));
+            }
+        });
+    }
+    add(test, &mut dispatcher, (ms(40), ms(20)), move |_| {
+        load.work_in_turns(ms(2))
+    });
+    let (jobs, _) = run(test, dispatcher, ms(155))?;
+    check_eq!((jobs.good, jobs.aborted), ([0, 0, 4], [4, 4, 0]));
     Ok(())
 }

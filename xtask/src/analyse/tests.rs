@@ -97,6 +97,7 @@ const OVERLOADS: &[(&str, &str, &str, &str)] = &[
         "\"20 ms\"\nperiod = \"30",
         "south",
     ),
+    ("mcipc", "cost = \"2 ms\"", "cost = \"9 ms\"", "guard"),
     ("modes", "\"4 ms\"", "\"5.4 ms\"", "display"),
     ("modes-edf", "60 ms", "85 ms", "brake"),
     ("order", "\"5 ms\"", "\"9.9 ms\"", "patient"),

@@ -70,7 +70,7 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
             0 => (200, SchedParameters::new(BUDGET, PERIOD)),
             // Of a third of them the budget ends in the middle of a request.
             _ if index % 3 == 0 => (100 + index as u8, attacker(2_600)),
-            _ => (100 + index as u8, attacker(22_000)),
+            _ => (100 + index as u8, attacker(30_000)),
         };
         let reservation = Reservation {
             core,
@@ -113,9 +113,9 @@ const fn client(index: usize) -> Client {
     }
 }
 
-/// An attacker's budget, in each 60 ms.
+/// An attacker's budget, in each 120 ms.
 const fn attacker(budget: u64) -> SchedParameters {
-    SchedParameters::new(Microseconds(budget), Microseconds::from_millis(60))
+    SchedParameters::new(Microseconds(budget), Microseconds::from_millis(120))
 }
 
 /// The victim.

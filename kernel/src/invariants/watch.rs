@@ -29,6 +29,8 @@ pub struct Watch<A: Arch> {
     pub(super) round: usize,
     /// Counts executed fast paths.
     pub fast_paths: usize,
+    /// Whether the kernel goes on after a violation, as one without checks does: for negative controls of other checks.
+    pub is_ignored: bool,
 }
 
 /// A CNode in which the scan is, and the index of the next slot.
@@ -46,6 +48,7 @@ impl<A: Arch> Watch<A> {
             cursors: [const { None }; LEVELS],
             round: 0,
             fast_paths: 0,
+            is_ignored: false,
         }
     }
 

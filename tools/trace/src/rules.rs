@@ -248,7 +248,9 @@ impl Check<'_> {
                 format!("core {number} runs another thread or context than its events say"),
             );
         }
-        let Some(thread) = thread else { return };
+        let Some(thread) = thread else {
+            return self.most_urgent_runs(event, None);
+        };
         let Some(context) = context else {
             let name = self.state.thread_name(thread, &self.trace.names);
             return self.complain(time, format!("{name} runs without a scheduling context"));
@@ -265,22 +267,23 @@ impl Check<'_> {
             );
             self.complain(time, text);
         }
-        self.highest_priority_runs(event, thread.0);
+        self.most_urgent_runs(event, Some(thread.0));
     }
 
-    /// No thread that can run has a higher priority than the one that does. Only where no criticality level and no
-    /// domain decides.
-    fn highest_priority_runs(&mut self, event: &Event, running: usize) {
+    /// No thread that can run has a higher priority than the one that does, and none can if the core idles. Only where no
+    /// criticality level and no domain decides.
+    fn most_urgent_runs(&mut self, event: &Event, running: Option<usize>) {
         let is_simple = self
             .state
             .cores
             .values()
             .all(|core| core.level == 0 && core.domain == 0);
-        let Some(own) = self.state.threads[running].priority.filter(|_| is_simple) else {
-            return;
-        };
         // On several cores a ready thread may belong to another one.
-        if self.state.cores.len() > 1 {
+        if !is_simple || self.state.cores.len() > 1 {
+            return;
+        }
+        let own = running.map(|running| self.state.threads[running].priority);
+        if own == Some(None) {
             return;
         }
         let waits = self.state.threads.iter().position(|thread| {
@@ -297,18 +300,23 @@ impl Check<'_> {
                 && thread.runs_on.is_none()
                 && due
                 && has_budget
-                && thread.priority.is_some_and(|priority| priority > own)
+                && thread
+                    .priority
+                    .is_some_and(|priority| Some(Some(priority)) > own)
         });
         if let Some(waits) = waits {
             let name = |key| {
                 self.state
                     .thread_name(crate::ThreadKey(key), &self.trace.names)
             };
-            let text = format!(
-                "{} runs, and {} could and has a higher priority",
-                name(running),
-                name(waits)
-            );
+            let waits = name(waits);
+            let text = match running {
+                Some(running) => {
+                    let running = name(running);
+                    format!("{running} runs, and {waits} could and has a higher priority")
+                }
+                None => format!("core {} idles, and {waits} could run", event.core),
+            };
             self.complain(event.time, text);
         }
     }

@@ -1,0 +1,178 @@
+//! Kernels that are broken deliberately, as those of `tests/kernel-host/tests/suite/violations.rs` are, in the simulator:
+//! the rules for traces must notice those that break what a trace shows.
+//!
+//! The state is changed between two kernel entries. The kernel's own invariant checks, which end the run at the next
+//! entry, are the first to notice; the trace up to there is checked as after any panic.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ::trace::{Trace, check};
+use host_machine::arch::Host;
+use kernel::Kernel;
+use kernel::object::Thread;
+use kernel::time::Ticks;
+use kernel::token::Ptr;
+use simulator::{Microseconds, Options, Setup, Simulation, work};
+use userlib::cap::SchedParameters;
+use userlib::trace;
+
+/// Two threads with budgets; at 42.5 ms the one with the lower priority runs, and the other one waits for its
+/// replenishment at 50 ms. At 41.5 ms it is the other way round: the one with the lower priority is ready.
+fn scenario(setup: &mut Setup) {
+    for (name, priority, budget) in [("high", 20, 2_000), ("low", 10, 6_000)] {
+        let time = SchedParameters::new(Microseconds(budget), Microseconds(10_000));
+        setup.thread(name, priority).time(time).run(|| {
+            for number in 0.. {
+                work(Microseconds(700));
+                trace::number(0, number);
+            }
+        });
+    }
+}
+
+type Threads<'t> = &'t [Ptr<Thread<Host>>];
+
+/// The complaints about the trace of a kernel that is changed at a time, in microseconds.
+fn complaints(time: u64, change: fn(&mut Kernel<Host>, Threads<'_>)) -> Vec<String> {
+    let options = Options {
+        trace: 100_000,
+        ..Options::default()
+    };
+    let mut simulation = Simulation::new(scenario, options);
+    simulation.run_until(time);
+    simulation.tamper(change);
+    let rest = catch_unwind(AssertUnwindSafe(|| simulation.run_until(70_000)));
+    let file = simulation.trace().expect("it is traced");
+    drop(rest);
+    let (trace, damage) = Trace::read(&file.to_bytes()).unwrap();
+    assert_eq!(damage, [""; 0]);
+    let complaints = check(&trace).into_iter();
+    complaints.map(|complaint| complaint.text).collect()
+}
+
+/// What is changed: the invariant that it breaks, a time in microseconds, the change, and the rule that complains.
+type Broken = (
+    &'static str,
+    u64,
+    fn(&mut Kernel<Host>, Threads<'_>),
+    &'static str,
+);
+
+const BROKEN: [Broken; 9] = [
+    (
+        "the current scheduling context is that of the current thread",
+        42_500,
+        |kernel, _| kernel.core.current_context = None,
+        "the context of low was used for 6538 ticks, and charged 6000",
+    ),
+    (
+        "the current thread has budget",
+        42_500,
+        |kernel, threads| {
+            let context = kernel[threads[1]].sched_context.unwrap();
+            kernel[context].unconfigure();
+        },
+        "core 0 idles, and low could run",
+    ),
+    (
+        "a core idles only when no thread is ready or due",
+        42_500,
+        |kernel, _| (kernel.core.current, kernel.core.current_context) = (None, None),
+        "core 0 idles, and low could run",
+    ),
+    (
+        "no higher-priority thread than the current one is ready",
+        41_500,
+        |kernel, threads| {
+            kernel.core.current = Some(threads[1]);
+            kernel.core.current_context = kernel[threads[1]].sched_context;
+        },
+        "low runs, and high could and has a higher priority",
+    ),
+    (
+        "a ready thread wants to run and has time",
+        41_500,
+        |kernel, threads| {
+            kernel.core.current = Some(threads[1]);
+            kernel.core.current_context = kernel[threads[1]].sched_context;
+        },
+        "the context of low is used before its replenishment",
+    ),
+    (
+        "the timer is programmed for the first event that can change the current thread",
+        42_500,
+        |kernel, _| kernel.core.now += Ticks(100),
+        "the context of low supplies 6100 ticks within a period, and its budget is 6000",
+    ),
+    (
+        "the replenishments add up to the budget",
+        42_500,
+        |kernel, threads| {
+            let context = kernel[threads[1]].sched_context.unwrap();
+            kernel[context].budget = Ticks(7_000);
+        },
+        "a replenishment of the context of low has 6001 ticks, and its budget 6000",
+    ),
+    // No rule for the state can know these.
+    (
+        "time that was used is charged",
+        45_000,
+        |kernel, _| kernel.core.consumed = Ticks::ZERO,
+        "the context of low supplies 8001 ticks within a period, and its budget is 6000",
+    ),
+    (
+        "time is charged that was used",
+        42_500,
+        |kernel, threads| {
+            let context = kernel[threads[1]].sched_context.unwrap();
+            kernel[context].charge(Ticks(100), Ticks(20));
+        },
+        "the kernel says that the context of low has consumed 39363 ticks, and the events say 39263",
+    ),
+];
+
+#[test]
+fn rules_notice_what_a_trace_shows() {
+    assert_eq!(complaints(42_500, |_, _| {}), [""; 0]);
+    for (invariant, time, change, expected) in BROKEN {
+        let found = complaints(time, change);
+        assert!(
+            found.iter().any(|complaint| complaint == expected),
+            "{invariant}: {found:#?}"
+        );
+    }
+}
+
+/// The book says of each invariant whether a trace shows that it is broken. Here are all that it does show.
+#[test]
+fn the_book_has_all_broken_kernels() {
+    let page = include_str!("../../docs/src/traces.md");
+    let (_, page) = page
+        .split_once("## Broken kernels")
+        .expect("the page has such a part");
+    let sources = [
+        include_str!("../../tests/kernel-host/tests/suite/violations.rs"),
+        include_str!("../../tests/kernel-host/tests/suite/violations/slots.rs"),
+    ];
+    let mut count = 0;
+    for source in sources {
+        for call in source.split("caught(").skip(1) {
+            let Some(invariant) = call.trim_start().strip_prefix('"') else {
+                continue;
+            };
+            let (invariant, _) = invariant.split_once('"').expect("a text ends");
+            assert!(page.contains(&format!("| {invariant} |")), "{invariant}");
+            count += 1;
+        }
+    }
+    assert!(count > 50, "{count}");
+    for (invariant, ..) in BROKEN {
+        let row = page
+            .lines()
+            .find(|row| row.contains(&format!("| {invariant} |")));
+        assert!(
+            row.is_some_and(|row| !row.contains("| no |")),
+            "{invariant}"
+        );
+    }
+}

@@ -7,6 +7,8 @@
 
 #[cfg(feature = "tracing-from-boot")]
 mod boot;
+#[cfg(feature = "tracing-from-boot")]
+mod calibration;
 #[cfg(feature = "tracing")]
 mod ring;
 
@@ -149,7 +151,7 @@ hooks! {
 
 hooks! {
     fn trace_configured(&mut self, context: Ptr<SchedContext<A>>) {
-        if self.is_traced() {
+        if self.has_event(Kind::Configured) {
             let object = &self[context];
             let (budget, period, badge) = (object.budget.0, object.period.0, object.badge);
             let flags = object.flags_for_users();
@@ -161,7 +163,7 @@ hooks! {
 
     /// The context was charged.
     fn trace_charged(&mut self, context: Ptr<SchedContext<A>>, usage: Ticks) {
-        if self.is_traced() {
+        if self.has_event(Kind::Charged) {
             let total = self[context].total_consumed();
             self.context_event(Kind::Charged, context, usage.0, total);
             self.trace_head(context);
@@ -173,7 +175,7 @@ hooks! {
 
     /// The head replenishment may be another one.
     fn trace_head(&mut self, context: Ptr<SchedContext<A>>) {
-        if self.is_traced() && self[context].is_configured() {
+        if self.has_event(Kind::Head) && self[context].is_configured() {
             let head = self[context].head();
             self.context_event(Kind::Head, context, head.time.0, head.amount.0);
         }
@@ -185,7 +187,7 @@ hooks! {
 
     /// The context was charged for waiting; `before` is what it had consumed before.
     fn trace_idled(&mut self, context: Ptr<SchedContext<A>>, before: Ticks) {
-        if self.is_traced() {
+        if self.has_event(Kind::Idled) {
             let used = self[context].consumed.saturating_sub(before);
             self.context_event(Kind::Idled, context, used.0, 0);
             self.trace_head(context);
@@ -208,7 +210,7 @@ hooks! {
 
     /// The context is about to move to a thread, or to none.
     fn trace_move(&mut self, context: Ptr<SchedContext<A>>, to: Option<Ptr<Thread<A>>>, why: Move) {
-        if self.is_traced() && self[context].thread != to {
+        if self.has_event(Kind::Moved) && self[context].thread != to {
             self.event(Kind::Moved, |this| {
                 let why = u64::from(why.number()) << 32;
                 (
@@ -240,7 +242,7 @@ hooks! {
 hooks! {
     /// The thread has blocked, as its state says.
     fn trace_blocked(&mut self, thread: Ptr<Thread<A>>) {
-        if self.is_traced() {
+        if self.has_event(Kind::Blocked) {
             let (what, object) = match self[thread].state {
                 ThreadState::BlockedOnSend { endpoint, .. } => {
                     (Blocking::Send, number(Some(endpoint)))

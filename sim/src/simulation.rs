@@ -147,11 +147,11 @@ impl Simulation {
     /// The trace so far, if events are written.
     pub fn trace(&self) -> Option<File> {
         let kernel = &self.machine.kernel;
-        let ring = kernel.trace()?;
-        let reader = RingReader::new(ring).expect("the kernel has written it");
+        let mut ring: Vec<u8> = kernel.trace()?.collect();
+        let reader = RingReader::new(&ring).expect("the kernel has written it");
         let events = reader.written.min(reader.capacity) as usize;
         // Memory that was never used is left out.
-        let ring = &ring[..HEADER_BYTES + events * reader.settings.detail.bytes()];
+        ring.truncate(HEADER_BYTES + events * reader.settings.detail.bytes());
         let threads = self.threads.iter().skip(1);
         let threads = threads.map(|thread| ObjectId::of(thread.address()));
         let contexts = self.contexts.iter();
@@ -163,7 +163,7 @@ impl Simulation {
         names.sort();
         Some(File {
             platform: "simulator".to_string(),
-            rings: vec![ring.to_vec()],
+            rings: vec![ring],
             end: Some(self.now()),
             names,
             answers,
@@ -369,7 +369,7 @@ fn start_tracing(machine: &mut Machine, events: usize) {
         frequency: machine.kernel.arch.clock().frequency(),
     };
     let bytes = HEADER_BYTES + events.max(1) * settings.detail.bytes();
-    let memory = Box::leak(vec![0; bytes].into_boxed_slice());
+    let memory = Box::leak(vec![0; bytes.div_ceil(8)].into_boxed_slice());
     let started = machine.kernel.start_tracing(memory, settings);
     assert!(started, "there is room for an event");
 }

@@ -22,8 +22,12 @@ const MODE: Mode = match option_env!("ESCAPEMENT_TRACE_KEEP") {
 };
 
 /// Which events are written: all, or those that the environment variable `ESCAPEMENT_TRACE_EVENTS` named when the kernel
-/// was built. Without details, each takes half of the memory.
+/// was built. Without details, each takes half of the memory. What tracing costs is measured with `off`, for which no
+/// memory is reserved, and `nothing`, with which no event is written into it.
 const EVENTS: (Detail, Kinds) = match option_env!("ESCAPEMENT_TRACE_EVENTS") {
+    Some(names) if matches!(names.as_bytes(), b"nothing" | b"off") => {
+        (Detail::Lite, Kinds::NOTHING)
+    }
     None => (Detail::Full, Kinds::ALL),
     Some(names) if matches!(names.as_bytes(), b"switches") => (Detail::Lite, Kinds::LITE),
     Some(names) => match Kinds::of_groups(names) {
@@ -32,15 +36,19 @@ const EVENTS: (Detail, Kinds) = match option_env!("ESCAPEMENT_TRACE_EVENTS") {
     },
 };
 
+/// Whether any memory is reserved.
+const IS_ON: bool = !matches!(option_env!("ESCAPEMENT_TRACE_EVENTS"), Some(names) if matches!(names.as_bytes(), b"off"));
+
 /// The address of the memory for each core's ring until the core takes it; 0 before and after.
 static RINGS: [AtomicUsize; CORES] = [const { AtomicUsize::new(0) }; CORES];
 
-/// Reserves memory for the rings of as many cores.
+/// Reserves memory for the rings of as many cores, unless the kernel was built with events off.
 ///
 /// # Panics
 /// If there is too little memory.
 pub(crate) fn reserve<A: Arch>(boot: &mut BootAllocator<A>, cores: usize) {
-    for ring in RINGS.iter().take(cores) {
+    let rings = if IS_ON { cores } else { 0 };
+    for ring in RINGS.iter().take(rings) {
         ring.store(A::to_virtual(boot.alloc(RING_BITS)), Relaxed);
     }
 }
@@ -54,7 +62,8 @@ impl<A: Arch> Scheduler<A> {
         }
         let start = core::ptr::with_exposed_provenance_mut(address);
         // SAFETY: so much memory was reserved for this, and it is taken only once.
-        let memory = unsafe { core::slice::from_raw_parts_mut(start, 1 << RING_BITS) };
+        let memory =
+            unsafe { core::slice::from_raw_parts_mut(start, (1 << RING_BITS) / size_of::<u64>()) };
         let settings = Settings {
             core: self.core.id as u8,
             detail: EVENTS.0,
@@ -62,6 +71,8 @@ impl<A: Arch> Scheduler<A> {
             mode: MODE,
             frequency: self.arch.clock().frequency(),
         };
-        self.start_tracing(memory, settings);
+        if self.start_tracing(memory, settings) {
+            self.calibrate();
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The ring of a core, and how events get into it.
 
-use trace_format::{Kind, ObjectId, Reason, Ring, Settings};
+use trace_format::{Kind, Kinds, ObjectId, Reason, Ring, Settings};
 
 use crate::arch::Arch;
 use crate::object::{SchedContext, Thread};
@@ -9,7 +9,9 @@ use crate::token::Ptr;
 
 /// Where the events of a core are written.
 pub(crate) struct Tracer {
-    ring: Option<Ring<'static>>,
+    pub(super) ring: Option<Ring<'static>>,
+    /// The kinds of events that are written: a hook looks at nothing else first.
+    pub(super) kinds: Kinds,
     /// The thread and the context of the last events that name them.
     last: (ObjectId, ObjectId),
 }
@@ -19,6 +21,7 @@ impl Tracer {
     pub(crate) const fn new() -> Self {
         Self {
             ring: None,
+            kinds: Kinds::NOTHING,
             last: (ObjectId::NONE, ObjectId::NONE),
         }
     }
@@ -26,6 +29,11 @@ impl Tracer {
     #[inline(always)]
     pub(super) const fn is_on(&self) -> bool {
         self.ring.is_some()
+    }
+
+    #[inline(always)]
+    pub(super) const fn has(&self, kind: Kind) -> bool {
+        self.kinds.contains(kind)
     }
 
     /// Stores the thread and the context that are current from now on. Returns which of them is another one.
@@ -47,11 +55,18 @@ pub(super) fn number<T>(object: Option<Ptr<T>>) -> u64 {
 /// Starting and reading.
 impl<A: Arch> Scheduler<A> {
     /// Lets this core write events into `memory` from now on. Returns whether there is room for any.
-    pub fn start_tracing(&mut self, memory: &'static mut [u8], settings: Settings) -> bool {
-        let tracer = &mut self.instruments.tracer;
-        tracer.ring = Ring::new(memory, settings);
-        tracer.last = (ObjectId::NONE, ObjectId::NONE);
+    pub fn start_tracing(&mut self, memory: &'static mut [u64], settings: Settings) -> bool {
+        self.instruments.tracer.ring = Ring::new(memory, settings);
         self.core.check_threshold = self.check_threshold(&self.budget());
+        self.trace_start_of_ring();
+        self.is_traced()
+    }
+
+    /// Writes what is so when tracing starts.
+    pub(super) fn trace_start_of_ring(&mut self) {
+        let tracer = &mut self.instruments.tracer;
+        tracer.kinds = tracer.ring.as_ref().map_or(Kinds::NOTHING, Ring::kinds);
+        tracer.last = (ObjectId::NONE, ObjectId::NONE);
         self.trace_exit();
         if let Some(thread) = self.core.current {
             self.trace_named(thread);
@@ -60,24 +75,29 @@ impl<A: Arch> Scheduler<A> {
         if let Some(context) = self.core.current_context {
             self.trace_configured(context);
         }
-        self.is_traced()
     }
 
-    /// The ring of this core, for a reader.
-    pub fn trace(&self) -> Option<&[u8]> {
+    /// The bytes of this core's ring, for a reader.
+    pub fn trace(&self) -> Option<impl Iterator<Item = u8>> {
         self.instruments.tracer.ring.as_ref().map(Ring::bytes)
     }
 }
 
 impl<A: Arch> Scheduler<A> {
+    /// Whether this core writes events of a kind.
+    #[inline(always)]
+    pub(super) const fn has_event(&self, kind: Kind) -> bool {
+        self.capabilities.instruments.tracer.has(kind)
+    }
+
     /// Writes an event, of which `make` returns the subject and the details.
     #[inline(always)]
     pub(super) fn event(&mut self, kind: Kind, make: impl FnOnce(&Self) -> (ObjectId, u64, u64)) {
-        if self.is_traced() {
+        if self.has_event(kind) {
             let (subject, a, b) = make(self);
             let now = self.core.now.0;
             if let Some(ring) = &mut self.instruments.tracer.ring {
-                ring.write(now, kind, subject, (a, b));
+                ring.put(now, kind, subject, (a, b));
             }
         }
     }

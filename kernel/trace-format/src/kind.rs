@@ -149,6 +149,8 @@ pub struct Kinds(u64);
 impl Kinds {
     /// All kinds, those of later versions included.
     pub const ALL: Self = Self(u64::MAX);
+    /// No events, of a ring that is written all the same. (0 stands for all in a header.)
+    pub const NOTHING: Self = Self(1);
     /// Which thread ran on which context, and when: no more is in a lite ring.
     pub const LITE: Self = Self::of(&[Kind::Run, Kind::Use]);
     /// What every full ring has: a reader finds out from these what other events are about.
@@ -247,6 +249,14 @@ impl Kinds {
     #[must_use]
     pub const fn contains(self, kind: Kind) -> bool {
         self.0 >> kind.number() & 1 != 0
+    }
+
+    /// Those of them that need no details.
+    pub(crate) const fn in_lite_rings(self) -> Self {
+        match self.0 & Self::LITE.0 {
+            0 => Self::NOTHING,
+            bits => Self(bits),
+        }
     }
 
     /// As a number: bit n stands for the kind with the number n. 0 means all: earlier versions have it.

@@ -13,4 +13,6 @@ mod tests;
 
 pub use event::{Event, ObjectId};
 pub use kind::{Blocking, End, Kind, Kinds, Mark, Move, Reason};
-pub use ring::{Damage, Detail, HEADER_BYTES, MAGIC, Mode, Ring, RingReader, Settings, VERSION};
+pub use ring::{
+    Cost, Damage, Detail, HEADER_BYTES, MAGIC, Mode, Ring, RingReader, Settings, VERSION,
+};

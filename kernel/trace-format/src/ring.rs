@@ -8,9 +8,13 @@ use crate::{Event, Kind, Kinds, ObjectId};
 /// The first bytes of a ring.
 pub const MAGIC: [u8; 8] = *b"ESCTRACE";
 /// The version of the format. A reader reads its own and all earlier ones.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = 64;
+
+/// Memory is written in words: some processors write bytes one by one if they may not be aligned.
+const WORD: usize = 8;
+const HEADER_WORDS: usize = HEADER_BYTES / WORD;
 
 // Offsets in the header.
 const AT_VERSION: usize = 8;
@@ -22,6 +26,9 @@ const AT_FREQUENCY: usize = 24;
 const AT_WRITTEN: usize = 32;
 const AT_LOST: usize = 40;
 const AT_KINDS: usize = 48;
+const AT_COST: usize = 56;
+/// The first version that says what an event costs.
+const WITH_COST: u16 = 3;
 
 /// How much is written of each event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,10 +49,15 @@ impl Detail {
         }
     }
 
+    /// The place of the first event.
+    const fn first(self) -> usize {
+        HEADER_BYTES / self.bytes()
+    }
+
     /// The kinds of events that a ring has if these are wanted.
     const fn kinds(self, wanted: Kinds) -> Kinds {
         match self {
-            Self::Lite => Kinds::LITE,
+            Self::Lite => wanted.in_lite_rings(),
             Self::Full => wanted,
         }
     }
@@ -75,97 +87,180 @@ pub struct Settings {
     pub frequency: u64,
 }
 
+/// What it costs to write an event, from the least to the most of several kinds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    least: u32,
+    most: u32,
+}
+
+impl Cost {
+    /// A tick has so many parts.
+    const PARTS: u32 = 256;
+
+    /// The cost if it took so many ticks to write `count` events of each of several kinds.
+    #[must_use]
+    pub fn of(ticks: &[u64], count: u32) -> Self {
+        let each = ticks.iter().map(|&ticks| {
+            let parts = ticks.saturating_mul(Self::PARTS.into()) / u64::from(count.max(1));
+            parts.min(u32::MAX.into()) as u32
+        });
+        Self {
+            least: each.clone().min().unwrap_or(0),
+            most: each.max().unwrap_or(0),
+        }
+    }
+
+    /// The least, in ticks.
+    #[must_use]
+    pub fn least(self) -> f64 {
+        f64::from(self.least) / f64::from(Self::PARTS)
+    }
+
+    /// The most, in ticks.
+    #[must_use]
+    pub fn most(self) -> f64 {
+        f64::from(self.most) / f64::from(Self::PARTS)
+    }
+}
+
 /// A ring that is written.
 #[derive(Debug)]
 pub struct Ring<'m> {
-    memory: &'m mut [u8],
+    memory: &'m mut [u64],
     settings: Settings,
-    capacity: u64,
+    /// The number of the core, in its place in an event's second word.
+    core: u64,
     written: u64,
     lost: u64,
-    /// Offset of the next event.
+    /// The place of the next event, counted from the start of the memory.
     next: usize,
 }
 
 impl<'m> Ring<'m> {
     /// Makes an empty ring. `None` if `memory` has no room for an event.
     #[must_use]
-    pub fn new(memory: &'m mut [u8], settings: Settings) -> Option<Self> {
+    pub fn new(memory: &'m mut [u64], settings: Settings) -> Option<Self> {
         let kinds = settings.detail.kinds(settings.kinds);
         let settings = Settings { kinds, ..settings };
-        let capacity = memory.len().checked_sub(HEADER_BYTES)? / settings.detail.bytes();
+        let words = settings.detail.bytes() / WORD;
+        let capacity = memory.len().checked_sub(HEADER_WORDS)? / words;
         if capacity == 0 {
             return None;
         }
-        let mut ring = Self {
+        let mut second = [0; WORD];
+        second[..2].copy_from_slice(&VERSION.to_le_bytes());
+        second[AT_CORE - AT_VERSION] = settings.core;
+        second[AT_DETAIL - AT_VERSION] = settings.detail as u8;
+        second[AT_MODE - AT_VERSION] = settings.mode as u8;
+        memory[..HEADER_WORDS].copy_from_slice(&[
+            u64::from_ne_bytes(MAGIC),
+            u64::from_ne_bytes(second),
+            (capacity as u64).to_le(),
+            settings.frequency.to_le(),
+            0,
+            0,
+            settings.kinds.bits().to_le(),
+            0,
+        ]);
+        let ring = Self {
             memory,
             settings,
-            capacity: capacity as u64,
+            core: u64::from(settings.core) << 56,
             written: 0,
             lost: 0,
-            next: HEADER_BYTES,
+            next: settings.detail.first(),
         };
-        ring.memory[..HEADER_BYTES].fill(0);
-        ring.memory[..AT_VERSION].copy_from_slice(&MAGIC);
-        ring.memory[AT_VERSION..AT_CORE].copy_from_slice(&VERSION.to_le_bytes());
-        ring.memory[AT_CORE] = settings.core;
-        ring.memory[AT_DETAIL] = settings.detail as u8;
-        ring.memory[AT_MODE] = settings.mode as u8;
-        ring.set(AT_CAPACITY, capacity as u64);
-        ring.set(AT_FREQUENCY, settings.frequency);
-        ring.set(AT_KINDS, settings.kinds.bits());
         Some(ring)
     }
 
-    #[inline(always)]
-    fn set(&mut self, at: usize, value: u64) {
-        if let Some(place) = self.memory.get_mut(at..at + 8) {
-            place.copy_from_slice(&value.to_le_bytes());
+    /// Forgets all events, and stores what an event costs. Until then, it costs nothing.
+    pub fn restart(&mut self, Cost { least, most }: Cost) {
+        (self.written, self.lost, self.next) = (0, 0, self.settings.detail.first());
+        self.set_counts();
+        let cost = u64::from(most) << 32 | u64::from(least);
+        if let Some(place) = self.memory.get_mut(AT_COST / WORD) {
+            *place = cost.to_le();
         }
+    }
+
+    /// The kinds of events that this ring has.
+    #[must_use]
+    pub const fn kinds(&self) -> Kinds {
+        self.settings.kinds
     }
 
     /// Writes an event, if this ring has its kind.
     #[inline]
-    pub fn write(&mut self, time: u64, kind: Kind, subject: ObjectId, (a, b): (u64, u64)) {
-        let Settings {
-            detail,
-            mode,
-            kinds,
-            ..
-        } = self.settings;
-        if !kinds.contains(kind) {
-            return;
+    pub fn write(&mut self, time: u64, kind: Kind, subject: ObjectId, details: (u64, u64)) {
+        if self.kinds().contains(kind) {
+            self.put(time, kind, subject, details);
         }
-        if self.written >= self.capacity && matches!(mode, Mode::Stop) {
-            self.lost += 1;
-            return self.set(AT_LOST, self.lost);
-        }
-        let event = Event {
-            time,
-            kind: kind.number(),
-            core: self.settings.core,
-            // Lost events are after all others, so that these are numbered by the count.
-            sequence: self.written as u16,
-            subject,
-            a,
-            b,
-        };
-        let size = detail.bytes();
-        if let Some(place) = self.memory.get_mut(self.next..self.next + size) {
-            place.copy_from_slice(&event.encode()[..size]);
-        }
-        self.written += 1;
-        self.next += size;
-        if self.next + size > self.memory.len() {
-            self.next = HEADER_BYTES;
-        }
-        self.set(AT_WRITTEN, self.written);
     }
 
-    /// The memory, for a reader.
-    #[must_use]
-    pub fn bytes(&self) -> &[u8] {
-        self.memory
+    /// Writes an event of a kind that this ring has.
+    #[inline(always)]
+    pub fn put(&mut self, time: u64, kind: Kind, subject: ObjectId, (a, b): (u64, u64)) {
+        self.append(
+            time,
+            u64::from(kind.number()) << 48 | u64::from(subject.0),
+            a,
+            b,
+        );
+    }
+
+    /// Writes an event. Its second word has no core and no sequence number yet.
+    #[inline(never)]
+    fn append(&mut self, time: u64, second: u64, a: u64, b: u64) {
+        // Lost events are after all others, so that these are numbered by the count.
+        let numbered = self.core | u64::from(self.written as u16) << 32 | second;
+        match self.settings.detail {
+            Detail::Lite => {
+                let (places, _) = self.memory.as_chunks_mut();
+                let Some(place) = places.get_mut(self.next) else {
+                    return self.append_to_full(time, second, a, b);
+                };
+                *place = [time, numbered].map(u64::to_le);
+            }
+            Detail::Full => {
+                let (places, _) = self.memory.as_chunks_mut();
+                let Some(place) = places.get_mut(self.next) else {
+                    return self.append_to_full(time, second, a, b);
+                };
+                *place = [time, numbered, a, b].map(u64::to_le);
+            }
+        }
+        self.next += 1;
+        self.written += 1;
+        self.set_counts();
+    }
+
+    /// The same at the end of the memory: a flight recorder begins again.
+    #[cold]
+    fn append_to_full(&mut self, time: u64, second: u64, a: u64, b: u64) {
+        match self.settings.mode {
+            // There is room for one event.
+            Mode::Overwrite => {
+                self.next = self.settings.detail.first();
+                self.append(time, second, a, b);
+            }
+            Mode::Stop => {
+                self.lost += 1;
+                self.set_counts();
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn set_counts(&mut self) {
+        if let Some([written, lost]) = self.memory.get_mut(AT_WRITTEN / WORD..=AT_LOST / WORD) {
+            (*written, *lost) = (self.written.to_le(), self.lost.to_le());
+        }
+    }
+
+    /// The bytes of the memory, for a reader.
+    pub fn bytes(&self) -> impl Iterator<Item = u8> {
+        self.memory.iter().flat_map(|word| word.to_ne_bytes())
     }
 }
 
@@ -202,6 +297,8 @@ pub struct RingReader<'b> {
     events: &'b [u8],
     /// The settings with which it was written.
     pub settings: Settings,
+    /// What it cost to write an event; `None` if an earlier version of the format does not say it.
+    pub cost: Option<Cost>,
     /// The number of events for which there is room.
     pub capacity: u64,
     /// The number of events that were written, overwritten ones included.
@@ -258,6 +355,10 @@ impl<'b> RingReader<'b> {
                 mode,
                 frequency,
             },
+            cost: (version >= WITH_COST).then(|| Cost {
+                least: word(AT_COST) as u32,
+                most: (word(AT_COST) >> 32) as u32,
+            }),
             capacity,
             written: word(AT_WRITTEN),
             lost: word(AT_LOST),

@@ -1,5 +1,12 @@
 use super::*;
 
+/// Words of the header.
+const HEADER: usize = HEADER_BYTES / 8;
+
+fn bytes(ring: &Ring<'_>) -> Vec<u8> {
+    ring.bytes().collect()
+}
+
 const fn settings(detail: Detail, mode: Mode) -> Settings {
     Settings {
         core: 3,
@@ -10,8 +17,10 @@ const fn settings(detail: Detail, mode: Mode) -> Settings {
     }
 }
 
-fn filled(memory: &mut [u8], settings: Settings, count: u64) {
-    let mut ring = Ring::new(memory, settings).unwrap();
+/// The bytes of a ring with room for so many words of 8 bytes, and as many events with the times from 0 on.
+fn filled(words: usize, settings: Settings, count: u64) -> Vec<u8> {
+    let mut memory = vec![0; words];
+    let mut ring = Ring::new(&mut memory, settings).unwrap();
     for time in 0..count {
         ring.write(
             time,
@@ -20,6 +29,7 @@ fn filled(memory: &mut [u8], settings: Settings, count: u64) {
             (time + 1, time + 2),
         );
     }
+    ring.bytes().collect()
 }
 
 #[test]
@@ -47,8 +57,7 @@ fn an_event_is_read_as_it_was_written() {
 
 #[test]
 fn a_full_ring_stops_and_counts() {
-    let mut memory = [0; HEADER_BYTES + 4 * 32 + 31];
-    filled(&mut memory, settings(Detail::Full, Mode::Stop), 10);
+    let memory = filled(HEADER + 4 * 4 + 3, settings(Detail::Full, Mode::Stop), 10);
     let ring = RingReader::new(&memory).unwrap();
     assert_eq!((ring.written, ring.lost, ring.overwritten()), (4, 6, 0));
     let events: Vec<_> = ring.events().collect();
@@ -63,8 +72,8 @@ fn a_full_ring_stops_and_counts() {
 fn a_flight_recorder_keeps_the_last_events() {
     for detail in [Detail::Lite, Detail::Full] {
         for count in 0..20 {
-            let mut memory = vec![0; HEADER_BYTES + 5 * detail.bytes()];
-            filled(&mut memory, settings(detail, Mode::Overwrite), count);
+            let words = HEADER + 5 * detail.bytes() / 8;
+            let memory = filled(words, settings(detail, Mode::Overwrite), count);
             let ring = RingReader::new(&memory).unwrap();
             assert_eq!((ring.written, ring.lost), (count, 0));
             let times: Vec<_> = ring.events().map(|(_, event)| event.time).collect();
@@ -77,37 +86,36 @@ fn a_flight_recorder_keeps_the_last_events() {
 
 #[test]
 fn a_lite_ring_has_only_what_needs_no_details() {
-    let mut memory = [0; 256];
+    let mut memory = [0; 32];
     let mut ring = Ring::new(&mut memory, settings(Detail::Lite, Mode::Stop)).unwrap();
     ring.write(1, Kind::Entry, ObjectId(1), (1, 1));
     ring.write(1, Kind::Use, ObjectId(1), (0, 0));
-    let events: Vec<_> = RingReader::new(ring.bytes()).unwrap().events().collect();
+    let events: Vec<_> = RingReader::new(&bytes(&ring)).unwrap().events().collect();
     assert_eq!(events.len(), 1);
     assert_eq!(events[0].1.kind(), Some(Kind::Use));
 }
 
 #[test]
 fn memory_without_room_for_an_event_is_no_ring() {
-    let mut memory = [0; HEADER_BYTES + 15];
+    let mut memory = [0; HEADER + 1];
     assert!(Ring::new(&mut memory, settings(Detail::Lite, Mode::Stop)).is_none());
     assert!(Ring::new(&mut memory[..3], settings(Detail::Lite, Mode::Stop)).is_none());
 }
 
 #[test]
 fn damaged_rings_are_refused_or_read_in_part() {
-    let mut memory = [0; HEADER_BYTES + 6 * 16];
-    filled(&mut memory, settings(Detail::Lite, Mode::Overwrite), 8);
+    let memory = filled(HEADER + 6 * 2, settings(Detail::Lite, Mode::Overwrite), 8);
     assert_eq!(RingReader::new(&memory[..5]).unwrap_err(), Damage::NoRing);
     assert_eq!(
         RingReader::new(&memory[..63]).unwrap_err(),
         Damage::NoHeader
     );
     let with = |at: usize, value: u8| {
-        let mut changed = memory;
+        let mut changed = memory.clone();
         changed[at] = value;
         RingReader::new(&changed).map(|ring| ring.written)
     };
-    assert_eq!(with(8, 3), Err(Damage::TooNew(3)));
+    assert_eq!(with(8, 4), Err(Damage::TooNew(4)));
     assert_eq!(with(11, 2), Err(Damage::Header("size of events")));
     assert_eq!(with(12, 2), Err(Damage::Header("mode")));
     assert_eq!(with(16, 0), Err(Damage::Header("capacity")));
@@ -119,7 +127,7 @@ fn damaged_rings_are_refused_or_read_in_part() {
     // Any bytes after a valid header are events; none of them makes the reader fail.
     for at in 13..HEADER_BYTES {
         for value in [0, 1, 0x7f, 0xff] {
-            let mut changed = memory;
+            let mut changed = memory.clone();
             changed[at] = value;
             if let Ok(ring) = RingReader::new(&changed) {
                 assert!(ring.events().count() <= 6);
@@ -161,7 +169,7 @@ fn objects_are_told_apart_by_their_addresses() {
 
 #[test]
 fn a_ring_has_the_kinds_that_are_wanted() {
-    let mut memory = [0; HEADER_BYTES + 8 * 32];
+    let mut memory = [0; HEADER + 8 * 4];
     let kinds = Kinds::of_groups("marks,budgets").unwrap();
     let chosen = Settings {
         kinds,
@@ -178,6 +186,7 @@ fn a_ring_has_the_kinds_that_are_wanted() {
     ] {
         ring.write(1, kind, ObjectId(7), (1, 2));
     }
+    let memory = bytes(&ring);
     let ring = RingReader::new(&memory).unwrap();
     assert_eq!((ring.settings.kinds, ring.lost), (kinds, 0));
     let found: Vec<_> = ring
@@ -189,11 +198,33 @@ fn a_ring_has_the_kinds_that_are_wanted() {
 
 #[test]
 fn a_ring_of_the_first_version_has_all_kinds() {
-    let mut memory = [0; HEADER_BYTES + 4 * 32];
-    filled(&mut memory, settings(Detail::Full, Mode::Stop), 2);
+    let mut memory = filled(HEADER + 4 * 4, settings(Detail::Full, Mode::Stop), 2);
     memory[8] = 1;
     let ring = RingReader::new(&memory).unwrap();
     assert_eq!(ring.settings.kinds, Kinds::ALL);
+}
+
+#[test]
+fn a_ring_says_what_an_event_costs() {
+    let mut memory = [0; HEADER + 2 * 4];
+    let mut ring = Ring::new(&mut memory, settings(Detail::Full, Mode::Stop)).unwrap();
+    for _ in 0..3 {
+        ring.write(1, Kind::Run, ObjectId(1), (0, 0));
+    }
+    ring.restart(Cost::of(&[100, 64, 72], 64));
+    let empty = bytes(&ring);
+    let read = RingReader::new(&empty).unwrap();
+    assert_eq!((read.written, read.lost), (0, 0));
+    let cost = read.cost.unwrap();
+    assert_eq!((cost.least(), cost.most()), (1.0, 1.5625));
+    ring.write(2, Kind::Run, ObjectId(1), (0, 0));
+    let mut memory = bytes(&ring);
+    let (_, event) = RingReader::new(&memory).unwrap().events().next().unwrap();
+    assert_eq!((event.time, event.sequence), (2, 0));
+    assert_eq!(Cost::of(&[u64::MAX], 0).most(), f64::from(u32::MAX) / 256.0);
+    // Earlier versions do not say it.
+    memory[8] = 2;
+    assert_eq!(RingReader::new(&memory).unwrap().cost, None);
 }
 
 #[test]

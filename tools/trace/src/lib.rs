@@ -5,6 +5,8 @@
 
 mod budget;
 mod collect;
+mod corrected;
+mod entries;
 pub mod export;
 mod file;
 mod inversion;
@@ -19,6 +21,8 @@ mod used_budgets;
 
 pub use budget::remaining_budget;
 pub use collect::collect;
+pub use corrected::{Corrected, Correction, NotCorrectable, calls};
+pub use entries::{Entries, entries};
 pub use file::{Answer, File, Unreadable};
 pub use inversion::{Inversion, inversions};
 pub use jobs::{Jobs, jobs};

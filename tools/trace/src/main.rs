@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use serde_json::{Value, json};
-use trace::{Trace, check, collect, export, jobs, summary, used_budgets};
+use trace::{Entries, Trace, calls, check, collect, entries, export, jobs, summary, used_budgets};
 
 /// Reads a trace of the kernel.
 #[derive(Parser)]
@@ -38,6 +38,16 @@ enum Command {
     },
     /// Checks the trace against rules that every trace keeps.
     Check {
+        /// The trace.
+        file: PathBuf,
+    },
+    /// Says how long calls that donate a context took, as they were and without the cost of the events.
+    Calls {
+        /// The trace.
+        file: PathBuf,
+    },
+    /// Prints what an event cost, in ticks, and how many events entries wrote, as JSON.
+    Entries {
         /// The trace.
         file: PathBuf,
     },
@@ -110,6 +120,14 @@ fn main() -> ExitCode {
             Ok(true)
         }),
         Command::Check { file } => read(&file).map(|trace| report(&trace)),
+        Command::Calls { file } => read(&file).map(|trace| {
+            print!("{}", calls(&trace));
+            true
+        }),
+        Command::Entries { file } => read(&file).map(|trace| {
+            println!("{}", kinds_of_entries(&trace));
+            true
+        }),
         Command::Responses { file } => read(&file).map(|trace| {
             println!("{}", responses(&trace));
             true
@@ -158,6 +176,24 @@ fn read(path: &Path) -> Result<Trace, String> {
         eprintln!("warning: {}: {sentence}", path.display());
     }
     Ok(trace)
+}
+
+/// What an event cost on each core, and the kinds of entries.
+fn kinds_of_entries(trace: &Trace) -> Value {
+    let costs = trace.costs.iter();
+    let costs = costs
+        .map(|(core, cost)| json!({ "core": core, "least": cost.least(), "most": cost.most() }));
+    let entries = entries(trace);
+    let entries = entries.iter().map(|(kind, count)| {
+        let Entries { reason, number, label, has_switched, events } = kind;
+        json!({
+            "reason": reason, "number": number, "label": label, "switched": has_switched, "events": events,
+            "count": count,
+        })
+    });
+    json!({
+        "frequency": trace.frequency, "costs": costs.collect::<Vec<_>>(), "entries": entries.collect::<Vec<_>>(),
+    })
 }
 
 /// Jobs and budgets, with times in nanoseconds.

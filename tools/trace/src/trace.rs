@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use trace_format::{Detail, Event, Kinds, ObjectId, RingReader};
+use trace_format::{Cost, Detail, Event, Kinds, ObjectId, RingReader};
 
 use crate::{Answer, File, Unreadable};
 
@@ -50,6 +50,8 @@ pub struct Trace {
     pub events: Vec<Numbered>,
     /// What is missing, by core.
     pub lost: BTreeMap<u8, Lost>,
+    /// What an event cost, by core, if that is known.
+    pub costs: BTreeMap<u8, Cost>,
     /// The time of the end, in ticks.
     pub end: u64,
     /// Names of threads and contexts that the file has.
@@ -72,6 +74,7 @@ impl Trace {
             is_full: true,
             events: Vec::new(),
             lost: BTreeMap::new(),
+            costs: BTreeMap::new(),
             end: 0,
             names: file.names.into_iter().collect(),
             answers: file.answers,
@@ -103,6 +106,8 @@ impl Trace {
             cut_off: ring.missing(),
         };
         self.lost.insert(settings.core, lost);
+        self.costs
+            .extend(ring.cost.map(|cost| (settings.core, cost)));
         let events = ring.events();
         self.events
             .extend(events.map(|(number, event)| Numbered { number, event }));

@@ -149,6 +149,7 @@ fn all_kinds() -> Trace {
         is_full: true,
         events: events.collect(),
         lost: [(0, Lost::default()), (1, Lost::default())].into(),
+        costs: [].into(),
         end: 10_000,
         names: HashMap::from([(ObjectId(0x20), "\u{fc} \"x\"".to_string())]),
         answers: Vec::new(),

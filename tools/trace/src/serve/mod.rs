@@ -88,6 +88,7 @@ impl Site {
                 lanes(tile, shown, findings.get())
             }
             Request::Sums { trace, from, to } => sums(&served(trace)?.shown, from, to),
+            Request::Corrected { trace, from, to } => served(trace)?.shown.corrected(from, to),
             Request::Next {
                 trace,
                 target,

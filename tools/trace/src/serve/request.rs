@@ -17,6 +17,8 @@ pub(super) enum Request {
     },
     /// The sums over a part of a trace, from one time to another.
     Sums { trace: usize, from: u64, to: u64 },
+    /// A span from one time to another, without the cost of its events.
+    Corrected { trace: usize, from: u64, to: u64 },
     /// The next target of a kind after a time.
     Next {
         trace: usize,
@@ -108,6 +110,11 @@ impl Request {
                 from: number("from")?,
                 to: number("to")?,
             },
+            "/corrected" => Self::Corrected {
+                trace: trace?,
+                from: number("from")?,
+                to: number("to")?,
+            },
             "/next" => Self::Next {
                 trace: trace?,
                 target: index("target")?,
@@ -150,6 +157,12 @@ mod tests {
             Request::parse("GET", "localhost:1", "/sums?to=9&from=7&trace=0"),
             Ok(sums)
         );
+        let corrected = Request::Corrected {
+            trace: 1,
+            from: 7,
+            to: 9,
+        };
+        assert_eq!(get("/corrected?trace=1&from=7&to=9"), Ok(corrected));
         let (trace, target, time) = (0, 2, 8);
         let next = Request::Next {
             trace,

@@ -52,7 +52,7 @@ pub fn long(events: usize) -> File {
     let repeated = &repeated[..start.len()];
     let times = events.saturating_sub(before.len()).div_ceil(repeated.len()) as u64;
     let all = before.len() + repeated.len() * times as usize;
-    let mut memory = vec![0; HEADER_BYTES + all * Detail::Full.bytes()];
+    let mut memory = vec![0; (HEADER_BYTES + all * Detail::Full.bytes()) / 8];
     let settings = Settings {
         core: 0,
         detail: Detail::Full,
@@ -75,7 +75,7 @@ pub fn long(events: usize) -> File {
     }
     let end = repeated[0].event.time + times * period;
     File {
-        rings: vec![memory],
+        rings: vec![ring.bytes().collect()],
         end: Some(end),
         answers: Vec::new(),
         ..short

@@ -134,6 +134,17 @@
     click(second, 500, 50, { shiftKey: true });
     await rest();
     expect(second.range.textContent.includes("A to B"), "two cursors do not measure");
+    // From the call of client 2 to the last entry before its budget ends; and across the interrupt that ends it.
+    for (const [to, words] of [
+      [1.002, /A to B: 0.999 ms, without events 0.999 ms ± 0.000 µs/],
+      [1.01, /not correctable: across an interrupt/],
+    ]) {
+      first.cursors = [trace.ticks(0.003), trace.ticks(to)];
+      first.draw();
+      await rest();
+      expect(words.test(first.range.textContent), `a span is not corrected: ${first.range.textContent}`);
+    }
+    first.cursors = [];
 
     // The tables of a part, which are the same however the page gets its data.
     for (const [from, to] of [

@@ -27,6 +27,7 @@ fn trace(events: Vec<Numbered>, lost: Lost) -> Trace {
         is_full: true,
         events,
         lost: BTreeMap::from([(3, lost)]),
+        costs: BTreeMap::new(),
         end: 1_000,
         names: HashMap::from([(ObjectId(0x1ff), "hog".to_string())]),
         answers: Vec::new(),

@@ -13,7 +13,7 @@ pub(crate) use lanes::lanes;
 pub(crate) use sums::sums;
 pub(crate) use tile::Tile;
 
-use crate::{Timeline, Trace, remaining_budget};
+use crate::{Correction, Timeline, Trace, remaining_budget};
 
 /// The page, in which these texts stand for its parts.
 const PAGE: &str = include_str!("page.html");
@@ -51,6 +51,7 @@ pub(crate) struct Shown {
     pub(crate) budgets: Vec<Vec<(u64, u64)>>,
     /// The calls with which each context was donated.
     pub(crate) calls: Vec<Vec<(u64, u64)>>,
+    correction: Correction,
 }
 
 impl Shown {
@@ -69,7 +70,16 @@ impl Shown {
             lost: trace.lost_events(),
             budgets: budgets.collect(),
             calls: contexts.map(|lane| lane.calls()).collect(),
+            correction: Correction::of(trace),
             timeline,
+        }
+    }
+
+    /// A span, corrected, or why it is not.
+    pub(crate) fn corrected(&self, from: u64, to: u64) -> Value {
+        match self.correction.span(from, to) {
+            Ok(span) => json!({ "corrected": span.corrected, "error": span.error }),
+            Err(why) => json!({ "why": why.to_string() }),
         }
     }
 
@@ -118,6 +128,7 @@ pub fn html(traces: &[(&str, &Trace)]) -> String {
             });
             data["overview"] = tiles.collect();
         }
+        data["correction"] = shown.correction.to_json();
         data["calls"] = calls.collect::<Vec<_>>().into();
         data["findings"] = findings.to_json();
         data["targets"] = findings.times().into();

@@ -144,11 +144,28 @@ class Pane {
       const [a, b] = cursors;
       let marked = "";
       if (cursors.length === 1) marked = `   A: ${trace.show(a)}`;
-      if (cursors.length === 2) marked = `   A to B: ${trace.show(Math.abs(b - a))}`;
+      if (cursors.length === 2) marked = `   A to B: ${trace.show(Math.abs(b - a))}${this.correction(a, b)}`;
       this.range.textContent = `${trace.show(from)} to ${trace.show(to)}, ${trace.show(to - from)}${marked}`;
       clearTimeout(this.resting);
       this.resting = setTimeout(() => this.sumUp(), REST);
     });
+  }
+
+  /// What the span between the cursors would be without events, as soon as it is known.
+  correction(a, b) {
+    if (this.measured?.a === a && this.measured.b === b) return this.measured.words;
+    const measured = { a, b, words: "" };
+    this.measured = measured;
+    this.correct(measured).catch((error) => this.trace.failed(error));
+    return "";
+  }
+
+  async correct(measured) {
+    const { trace } = this;
+    const [from, to] = [measured.a, measured.b].sort((one, other) => one - other);
+    const { corrected, error, why } = await trace.corrected(from, to);
+    measured.words = why ? ` (not correctable: ${why})` : `, without events ${trace.show(corrected)} ± ${trace.show(error)}`;
+    this.draw();
   }
 
   async sumUp() {

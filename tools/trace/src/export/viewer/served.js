@@ -137,6 +137,11 @@ class Served extends Trace {
     return (await this.get(what, { target, time: Math.max(0, whole) })).time ?? undefined;
   }
 
+  corrected(from, to) {
+    const time = (one) => Math.max(0, Math.round(one));
+    return this.get("corrected", { from: time(from), to: time(to) });
+  }
+
   /// The view of another trace may be beyond the beginning of this one.
   sums(from, to) {
     const time = (one) => Math.max(0, Math.round(one));

@@ -1,8 +1,9 @@
 // A trace of which all is in the page.
 
 class Whole extends Trace {
-  constructor({ lanes, overview = [], calls, findings, targets, ...data }) {
+  constructor({ lanes, overview = [], calls, findings, targets, correction, ...data }) {
     super(data);
+    this.correction = correctionOf(correction);
     this.times = targets.map(timesOf);
     this.all = [{ lanes: new Lanes(lanes), from: this.start, to: this.end }];
     this.overview = overview.map((tile) => ({ ...tile, lanes: new Lanes(tile.lanes) }));
@@ -29,6 +30,25 @@ class Whole extends Trace {
     let before = place;
     while (before > 0 && times[before - 1] >= time) before--;
     return times[before - 1];
+  }
+
+  /// A span without the cost of its events, or why there is none. `corrected.rs` does the same for a page that is served.
+  corrected(from, to) {
+    const { isFull, costs, obstacles, time, core, events, obstacle } = this.correction;
+    const why = (number) => ({ why: obstacles[number] });
+    if (!isFull) return why(1);
+    const first = since(time, from);
+    let sum = 0;
+    for (let i = first; i < time.length && time[i] <= to; i++) {
+      if (core[i] !== core[first]) return why(3);
+      if (obstacle[i] && time[i] > from) return why(obstacle[i] - 1);
+      if (time[i] < to) sum += events[i];
+    }
+    if (!(time[first] <= to)) return { corrected: to - from, error: 0 };
+    const cost = costs[core[first]];
+    if (!cost) return why(0);
+    const [least, most] = cost.map((each) => each * sum);
+    return { corrected: to - from - (least + most) / 2, error: (most - least) / 2 };
   }
 
   /// The sums for the tables. `sums.rs` does the same for a page that is served.
@@ -61,6 +81,12 @@ class Whole extends Trace {
     for (const one of taken) counts[Math.min(CLASSES - 1, Math.floor(Math.log(one / least) / width))] += 1;
     return { count: taken.length, least, most, median: taken[taken.length >> 1], counts };
   }
+}
+
+/// The columns of what is needed to correct spans.
+function correctionOf({ rows, ...rest }) {
+  const column = (place) => Float64Array.from({ length: rows.length / 4 }, (_, i) => rows[4 * i + place]);
+  return { time: timesOf(column(0)), core: column(1), events: column(2), obstacle: column(3), ...rest };
 }
 
 /// The sum of the spans of a lane in view, of those that `keep` wants.

@@ -17,13 +17,14 @@ mod scaling;
 mod speed;
 mod switch;
 mod table;
+mod tracing;
 
 use std::fs;
 
 use anyhow::{Context, bail};
 
 pub(crate) use figures::figures;
-pub(crate) use reference::complaints;
+pub(crate) use reference::{Results, complaints};
 
 use crate::cli::{BenchArguments, Cores};
 use crate::platform::Platform;
@@ -43,6 +44,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
         return Ok(Outcome::Success);
     }
     let names = match &*arguments.platforms {
+        [] if arguments.tracing => tracing::PLATFORMS.map(str::to_string).to_vec(),
         [] => {
             let benches = System::benches(workspace)?;
             let mut names = Platform::names(workspace);
@@ -82,6 +84,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
             } else {
                 Counted::Instructions
             },
+            tracing: None,
+            ram: None,
         };
         match &arguments.profile {
             Some(operation) => profile::show(&bench, operation)?,
@@ -148,9 +152,11 @@ pub(crate) fn examine(
         arguments: &arguments,
         cores: arguments.cores,
         counted: Counted::Instructions,
+        tracing: None,
+        ram: None,
     };
     let measured = bench.measure_with_sizes(!is_short)?;
-    let mut before = reference::read(workspace, &platform.name, &arguments.hardening)?;
+    let mut before = reference::read(workspace, &platform.name, &Results::of(&arguments))?;
     if is_short {
         before.retain(|one| !run::is_without_thresholds(one));
     }
@@ -185,6 +191,8 @@ pub(crate) fn examine_cores(
         arguments: &arguments,
         cores: arguments.cores,
         counted: Counted::Instructions,
+        tracing: None,
+        ram: None,
     };
     Ok(delay::complaints(&bench.measure()?))
 }
@@ -242,7 +250,7 @@ fn one(bench: &Bench<'_>) -> Result<bool> {
         Some(None) => Some(reference::read(
             bench.workspace,
             name,
-            &arguments.hardening,
+            &Results::of(arguments),
         )?),
         Some(Some(file)) => {
             let context = || format!("cannot use {}", file.display());
@@ -273,7 +281,7 @@ fn one(bench: &Bench<'_>) -> Result<bool> {
         reference::write(
             bench.workspace,
             name,
-            &arguments.hardening,
+            &Results::of(arguments),
             &measured,
             bench.tools.toolchain.version(),
         )?;

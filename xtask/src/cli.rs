@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use variants::{AbiOption, Attack, Cores, Hardening, Kernel, LogLevel, Tracing};
+pub(crate) use variants::{AbiOption, Attack, Cores, Events, Hardening, Kernel, LogLevel, Tracing};
 
 /// Build, run, test and check Escapement.
 #[derive(Debug, Parser)]
@@ -431,6 +431,9 @@ pub(crate) struct BenchArguments {
     /// the trace is slow.
     #[arg(long, value_name = "OPERATION", conflicts_with_all = ["kvm", "write_reference", "compare", "json"])]
     pub(crate) profile: Option<String>,
+    /// Measure what trace events cost: some operations, in kernels that write more and more of them.
+    #[arg(long, conflicts_with_all = ["suite", "variant", "kvm", "profile", "attackers"])]
+    pub(crate) tracing: bool,
     /// Measure on this computer's own processor, in cycles, which are noisy.
     #[arg(long)]
     pub(crate) kvm: bool,
@@ -481,6 +484,7 @@ impl BenchArguments {
             variant: None,
             attackers: None,
             profile: None,
+            tracing: false,
             kvm: false,
             cores: Cores::ONE,
             hardening: Hardening::default(),
@@ -490,7 +494,7 @@ impl BenchArguments {
 
     /// Whether all benchmarks are run.
     pub(crate) fn is_complete(&self) -> bool {
-        self.suite.is_none() && self.measures_sizes()
+        self.tracing || self.suite.is_none() && self.measures_sizes()
     }
 
     /// Whether the kernel's sizes are measured, too: unless only a part is selected.

@@ -111,6 +111,15 @@ pub(crate) fn responses(workspace: &Workspace, trace: &Path) -> Result<Vec<u8>> 
     )
 }
 
+/// How many events entries wrote in a trace, as JSON.
+pub(crate) fn entries(workspace: &Workspace, trace: &Path) -> Result<Vec<u8>> {
+    output(
+        workspace,
+        Program::Trace,
+        &["entries".as_ref(), trace.as_os_str()],
+    )
+}
+
 /// What a program prints when it is run with these arguments.
 pub(crate) fn output(
     workspace: &Workspace,

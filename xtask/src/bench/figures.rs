@@ -6,9 +6,8 @@ use anyhow::{Context, bail};
 
 use super::delay::BOUND;
 use super::measurement::Measurement;
-use super::reference;
+use super::reference::{self, Results};
 use crate::Result;
-use crate::cli::Hardening;
 use crate::workspace::Workspace;
 
 /// The longest operations of each kind, in instructions, by the names of the analyser's options.
@@ -16,7 +15,7 @@ type Counts = [(&'static str, u64); 5];
 
 /// The costs of a platform, as the reference results say.
 pub(crate) fn figures(workspace: &Workspace, platform: &str) -> Result<Counts> {
-    let measured = reference::read(workspace, platform, &Hardening::default())?;
+    let measured = reference::read(workspace, platform, &Results::Plain)?;
     counts(&measured).with_context(|| {
         format!("the reference results of {platform} lack an operation; measure them again")
     })

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use anyhow::Context;
 
 use super::measurement::{self, Measurement, number};
-use super::{criticality, delay, hardening, scaling, speed};
+use super::{criticality, delay, hardening, scaling, speed, tracing};
 use crate::Result;
-use crate::cli::Hardening;
+use crate::cli::BenchArguments;
 use crate::workspace::Workspace;
 
 /// The folder of the files.
@@ -21,6 +21,9 @@ const HARDENED: &str = "hardened";
 /// page.
 const HARDENED_KERNELS: (&str, [&str; 4]) = ("pc99", ["meltdown", "spectre", "mds", "all"]);
 const HARDENED_PAGE: &str = "docs/src/reference/hardware-attacks.md";
+/// In it, the folder of the costs of tracing, and the page that shows them.
+const TRACING: &str = "tracing";
+const TRACING_PAGE: &str = "docs/src/reference/tracing.md";
 /// The pages of the book that show results, and the functions that write them.
 const PAGES: [(&str, Show); 4] = [
     ("docs/src/reference/benchmarks.md", tables),
@@ -47,16 +50,36 @@ type Show = fn(&[Platform]) -> String;
 /// Draws the results of one platform as a plot.
 type Draw = fn(&str, &[Measurement]) -> Option<String>;
 
-fn file(workspace: &Workspace, platform: &str, hardening: &Hardening) -> PathBuf {
+/// Which kernels were measured.
+#[derive(Clone, Debug)]
+pub(crate) enum Results {
+    Plain,
+    /// Hardened ones, by their name.
+    Hardened(String),
+    /// Some that write trace events.
+    Tracing,
+}
+
+impl Results {
+    /// Those of a run with these arguments.
+    pub(super) fn of(arguments: &BenchArguments) -> Self {
+        match (arguments.tracing, arguments.hardening.is_wanted()) {
+            (true, _) => Self::Tracing,
+            (_, true) => Self::Hardened(arguments.hardening.name()),
+            _ => Self::Plain,
+        }
+    }
+}
+
+fn file(workspace: &Workspace, platform: &str, results: &Results) -> PathBuf {
     let folder = workspace.path(FOLDER);
-    if hardening.is_wanted() {
-        let name = hardening.name();
-        folder
+    match results {
+        Results::Plain => folder.join(format!("{platform}.json")),
+        Results::Hardened(name) => folder
             .join(HARDENED)
             .join(platform)
-            .join(format!("{name}.json"))
-    } else {
-        folder.join(format!("{platform}.json"))
+            .join(format!("{name}.json")),
+        Results::Tracing => folder.join(TRACING).join(format!("{platform}.json")),
     }
 }
 
@@ -64,9 +87,9 @@ fn file(workspace: &Workspace, platform: &str, hardening: &Hardening) -> PathBuf
 pub(super) fn read(
     workspace: &Workspace,
     platform: &str,
-    hardening: &Hardening,
+    results: &Results,
 ) -> Result<Vec<Measurement>> {
-    let path = file(workspace, platform, hardening);
+    let path = file(workspace, platform, results);
     let context = || format!("cannot use the reference {}", workspace.display(&path));
     let text = fs::read_to_string(&path).with_context(context)?;
     measurement::parse_list(&text).with_context(context)
@@ -76,7 +99,7 @@ pub(super) fn read(
 pub(super) fn write(
     workspace: &Workspace,
     platform: &str,
-    hardening: &Hardening,
+    results: &Results,
     measured: &[Measurement],
     compiler: &str,
 ) -> Result<()> {
@@ -85,9 +108,9 @@ pub(super) fn write(
         one.compiler = Some(compiler.to_string());
     }
     let is_measured = |suite: &str| measured.iter().any(|one| one.suite == suite);
-    let old = read(workspace, platform, hardening).unwrap_or_default();
+    let old = read(workspace, platform, results).unwrap_or_default();
     list.extend(old.into_iter().filter(|one| !is_measured(&one.suite)));
-    let path = file(workspace, platform, hardening);
+    let path = file(workspace, platform, results);
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
@@ -116,12 +139,16 @@ pub(crate) fn complaints(workspace: &Workspace) -> Result<Vec<String>> {
 
 /// The pages and plots that show results: their paths, and their contents.
 fn book(workspace: &Workspace) -> Result<Vec<(String, String)>> {
-    let all = all(workspace)?;
+    let all = all(workspace, &Results::Plain)?;
     let mut files = Vec::new();
     let mut pages: Vec<_> = (PAGES.iter())
         .map(|(path, show)| (*path, show(&all)))
         .collect();
     pages.push((HARDENED_PAGE, hardening::page(&hardened(workspace, &all)?)));
+    pages.push((
+        TRACING_PAGE,
+        tracing::page(&self::all(workspace, &Results::Tracing)?),
+    ));
     for (path, shown) in pages {
         let old = fs::read_to_string(workspace.path(path));
         let old = old.with_context(|| format!("cannot read {path}"))?;
@@ -137,20 +164,11 @@ fn book(workspace: &Workspace) -> Result<Vec<(String, String)>> {
 }
 
 /// The results of all platforms that have some, by name.
-fn all(workspace: &Workspace) -> Result<Vec<Platform>> {
-    let mut names: Vec<_> = fs::read_dir(workspace.path(FOLDER))
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| {
-            let name = entry.ok()?.file_name();
-            let name = name.to_str()?.strip_suffix(".json")?;
-            Some(name.to_string())
-        })
-        .collect();
-    names.sort_unstable();
-    names
-        .into_iter()
-        .map(|name| Ok((name.clone(), read(workspace, &name, &Hardening::default())?)))
+pub(super) fn all(workspace: &Workspace, results: &Results) -> Result<Vec<Platform>> {
+    let names = crate::platform::Platform::names(workspace).into_iter();
+    let measured = names.filter(|name| file(workspace, name, results).is_file());
+    measured
+        .map(|name| Ok((name.clone(), read(workspace, &name, results)?)))
         .collect()
 }
 

@@ -1,6 +1,7 @@
 //! Running the benchmarks on one platform.
 
 use std::fs;
+use std::path::Path;
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use super::scaling;
 use crate::Result;
 use crate::archive::FILTER;
 use crate::build::{self, Built, Request, RootTask};
-use crate::cli::{BenchArguments, Cores, Kernel};
+use crate::cli::{BenchArguments, Cores, Kernel, Tracing};
 use crate::platform::Platform;
 use crate::qemu::{Ending, Machine, Supervisor};
 use crate::setup::{self, BuildTools};
@@ -46,6 +47,10 @@ pub(super) struct Bench<'a> {
     pub(super) cores: Cores,
     /// The unit of virtual time.
     pub(super) counted: Counted,
+    /// The trace events that the kernel writes, if any.
+    pub(super) tracing: Option<&'a Tracing>,
+    /// A file for the machine's RAM, in which the events are.
+    pub(super) ram: Option<&'a Path>,
 }
 
 /// The unit that the guest's counter counts.
@@ -61,7 +66,7 @@ pub(super) enum Counted {
 
 impl Counted {
     /// The name of the unit.
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Instructions => "instructions",
             Self::Ticks => "ticks",
@@ -78,6 +83,9 @@ pub(super) fn is_without_thresholds(one: &Measurement) -> bool {
 impl Bench<'_> {
     /// Builds and runs the benchmarks.
     pub(super) fn measure(&self) -> Result<Vec<Measurement>> {
+        if self.arguments.tracing {
+            return self.measure_tracing();
+        }
         if let Some(suite) = scaling::wanted(self.filter()) {
             return scaling::measure(self, suite);
         }
@@ -155,7 +163,7 @@ impl Bench<'_> {
             cores: self.cores,
             hardening: &self.arguments.hardening,
             log: None,
-            tracing: None,
+            tracing: self.tracing,
             root_task: RootTask::System(&system),
             bare,
             user_profile: build::UserProfile::Shipped,
@@ -200,7 +208,7 @@ impl Bench<'_> {
             cores: self.cores.count,
             hardening: &self.arguments.hardening,
             log: None,
-            ram: None,
+            ram: self.ram,
             icount: self.counted == Counted::Instructions,
             gdb: false,
             more: &more,

@@ -58,16 +58,28 @@ pub(crate) enum Events {
     Threads,
     /// What programs mark.
     Marks,
+    /// All of them.
+    #[value(skip)]
+    All,
+    /// None, and no fast paths: for measurements.
+    #[value(skip)]
+    Nothing,
+    /// None, as no memory is reserved: for measurements.
+    #[value(skip)]
+    Off,
 }
 
 impl Events {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Switches => "switches",
             Self::Entries => "entries",
             Self::Budgets => "budgets",
             Self::Threads => "threads",
             Self::Marks => "marks",
+            Self::All => "all",
+            Self::Nothing => "nothing",
+            Self::Off => "off",
         }
     }
 }
@@ -84,9 +96,18 @@ pub(crate) struct Tracing {
 }
 
 impl Tracing {
+    /// Only these events.
+    pub(crate) fn of(events: Events) -> Self {
+        Self {
+            events: vec![events],
+            ..Self::default()
+        }
+    }
+
     /// The names of the chosen groups of events, separated by commas; empty for all.
     pub(crate) fn groups(&self) -> String {
         let mut chosen = self.events.clone();
+        chosen.retain(|&one| one != Events::All);
         chosen.sort_unstable();
         chosen.dedup();
         // The others have them.

@@ -124,6 +124,9 @@ pub(crate) struct Qemu {
     #[serde(default)]
     pub(crate) semihosting: Vec<Semihosting>,
     pub(crate) exit: Exit,
+    /// Other machines for the same kernel, by name: further arguments. The tests of the board run on each.
+    #[serde(default)]
+    pub(crate) variants: BTreeMap<String, Vec<String>>,
     /// Further arguments for hardened kernels: a processor that needs hardening. Without them, no hardening
     /// is available.
     pub(crate) hardened: Option<Vec<String>>,

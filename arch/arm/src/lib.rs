@@ -8,6 +8,8 @@
 #![cfg_attr(not(test), no_std)]
 
 pub mod aarch32;
+#[cfg(target_arch = "aarch64")]
+pub mod any_gic;
 pub mod cache;
 pub mod cadence_uart;
 pub mod cap;

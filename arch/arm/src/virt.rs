@@ -15,6 +15,13 @@ pub const GIC_INTERFACE: usize = 0x0801_0000;
 pub const GIC_REDISTRIBUTORS: usize = 0x080a_0000;
 /// The whole interrupt controller, of either version.
 pub const GIC: Range<PhysAddr> = PhysAddr(GIC_DISTRIBUTOR)..PhysAddr(0x0900_0000);
+/// The parts of the interrupt controller, of either version, that belong to the kernel: the distributor, the two pages of
+/// the CPU interface; the translation service, which writes to memory, and the redistributors. Between them are the
+/// registers for virtual machines, and those that turn writes of devices into interrupts.
+pub const GIC_PARTS: [Range<PhysAddr>; 2] = [
+    PhysAddr(GIC_DISTRIBUTOR)..PhysAddr(GIC_INTERFACE + 0x2000),
+    PhysAddr(0x0808_0000)..PhysAddr(0x0900_0000),
+];
 /// The serial port, a PL011.
 pub const UART: usize = 0x0900_0000;
 /// Lines of the interrupt controller that users can request: 128 shared ones after the 32 private ones of

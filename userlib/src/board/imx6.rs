@@ -8,6 +8,8 @@ pub const EPIT1_INTERRUPT: usize = 88;
 pub const PERIPHERAL_MEGAHERTZ: u32 = 66;
 /// Registers of the general purpose timer.
 pub const GPT: usize = 0x0209_8000;
+/// The interface to the core, and the distributor.
+pub const CONTROLLER_PAGES: [usize; 2] = [0x00a0_0000, 0x00a0_1000];
 /// Number of lines of the interrupt controller.
 pub const INTERRUPTS: usize = 160;
 /// The interrupt controller is a GIC.

@@ -6,6 +6,7 @@
 //! | `EPIT1`, `EPIT1_INTERRUPT`, `PERIPHERAL_MEGAHERTZ` | the timer of i.MX processors, and its clock
 //! frequency |
 //! | `PHYSICAL_TIMER_INTERRUPT` | the interrupt of the core's own timer that the kernel can leave to users |
+//! | `CONTROLLER_PAGES` | pages of a GIC, all of which are the kernel's |
 //! | `INTERRUPTS` | the number of interrupt lines |
 //! | `HAS_TRIGGERS` | whether the trigger mode of a line can be configured |
 //! | `HAS_DEVICE_TREE` | whether the boot information has a device tree |

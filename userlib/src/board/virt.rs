@@ -3,6 +3,14 @@
 /// The interrupt of the core's physical timer, with the number that the Arm Base System Architecture
 /// recommends.
 pub const PHYSICAL_TIMER_INTERRUPT: usize = 30;
+/// The distributor; both pages of version 2's interface; version 3's translation service and redistributors.
+pub const CONTROLLER_PAGES: [usize; 5] = [
+    0x0800_0000,
+    0x0801_0000,
+    0x0801_1000,
+    0x0808_0000,
+    0x080a_0000,
+];
 /// Number of interrupt lines available to users.
 pub const INTERRUPTS: usize = 160;
 /// The interrupt controller is a GIC.

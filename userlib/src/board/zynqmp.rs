@@ -2,6 +2,8 @@
 
 /// The interrupt of the core's physical timer.
 pub const PHYSICAL_TIMER_INTERRUPT: usize = 30;
+/// The distributor, and the interface to the core.
+pub const CONTROLLER_PAGES: [usize; 2] = [0xf901_0000, 0xf902_0000];
 /// Number of interrupt lines available to users.
 pub const INTERRUPTS: usize = 192;
 /// The interrupt controller is a GIC.

@@ -58,6 +58,9 @@ const OBSERVED: [(&str, &[&str]); 2] = [
 /// The files of the suite that depend on a board.
 const BOARD: &str =
     "arm_irq,arm_signals,boot_info,budget,call_reply,fpu,hidden_registers,irq,long_time,untyped";
+/// The files of the suite that depend on the machine, where the same kernel runs on another one: its processor, its
+/// interrupt controller, its firmware.
+const MACHINES: &str = "arm_irq,arm_signals,boot_info,fpu,irq";
 /// The files of the suite that depend on an architecture or a board.
 const ARCHITECTURE: &str = "arm_,asid,aarch64_,boot_info,breakpoints,budget,call_reply,fast_path,faults,fpu,frames,\
                    hidden_registers,hostile,io_ports,irq,long_time,registers,retype,stacks,syscalls,timeout,untyped,x86_";
@@ -115,6 +118,7 @@ pub(super) fn runs<'a>(
         filter: filter.to_string(),
         files: String::new(),
         memory: None,
+        variant: None,
         fuzz_divisor: (scope != Scope::All).then_some(CALLS_DIVISOR),
         is_example: false,
         is_logged: false,
@@ -152,17 +156,29 @@ pub(super) fn runs<'a>(
 
     // A board's own features, those of several cores and the examples are tested by one kernel.
     let is_joined = platform.covers == Coverage::Board && own && two_cores;
+    let joined = |names: &str| -> Result<Run<'a>> {
+        Ok(Run {
+            cores: Cores::TWO,
+            ..part(&format!("{names},{CORES_OF_BOARD}"))?
+        })
+    };
     let mut runs = Vec::new();
     if let Scope::Own(names) = scope {
         runs.push(match is_joined {
-            true => Run {
-                cores: Cores::TWO,
-                ..part(&format!("{names},{CORES_OF_BOARD}"))?
-            },
+            true => joined(names)?,
             false => part(names)?,
         });
     } else if !fuzz && !benchmark && !machine && !system && !log && !stress && !trace {
         runs.push(suite()?);
+    }
+    if all && two_cores {
+        for (name, more) in &platform.qemu.variants {
+            let variant = Some((&**name, &**more));
+            runs.push(Run {
+                variant,
+                ..joined(MACHINES)?
+            });
+        }
     }
     // A short run builds a kernel less: those of several cores have breakpoints, too. The log, whose libraries take
     // long to compile, is tested on one platform only.
@@ -372,7 +388,8 @@ fn choose_files(runs: &mut [Run<'_>], suite: &str, fuzzer: &str) {
         }
         let own = options(run);
         let same = parts.iter().filter(|(options, _)| *options == own);
-        let same: Vec<_> = same.map(|(_, filter)| &**filter).collect();
+        let mut same: Vec<_> = same.map(|(_, filter)| &**filter).collect();
+        same.dedup();
         run.files = match &*same {
             [] => FUZZ.to_string(),
             // An empty filter lets all tests through.

@@ -63,6 +63,8 @@ pub(super) struct Run<'a> {
     pub(super) files: String,
     /// The memory of a large machine, in MiB.
     pub(super) memory: Option<u32>,
+    /// The other machine on which it runs: its name, and QEMU's arguments for it.
+    pub(super) variant: Option<(&'a str, &'a [String])>,
     /// What the fuzzer's campaigns divide their own numbers of calls by.
     pub(super) fuzz_divisor: Option<u64>,
     /// Whether the run as a whole is a test: that of an example system, which prints no verdicts.
@@ -98,6 +100,9 @@ impl Run<'_> {
         }
         if let Some(memory) = self.memory {
             add(&format!("{memory} MiB"));
+        }
+        if let Some((variant, _)) = self.variant {
+            add(variant);
         }
         if self.is_logged {
             add("logged");
@@ -311,9 +316,13 @@ impl Run<'_> {
         show: impl FnMut(&[u8]) + Send,
     ) -> Result<Ending> {
         let platform = self.platform;
-        let memory = self
-            .memory
-            .map(|memory| ["-m".into(), format!("{memory}M").into()]);
+        let mut more: Vec<OsString> = Vec::new();
+        if let Some(memory) = self.memory {
+            more.extend(["-m".into(), format!("{memory}M").into()]);
+        }
+        if let Some((_, arguments)) = self.variant {
+            more.extend(arguments.iter().map(OsString::from));
+        }
         let log = match &built.log_decoder {
             Some(decoder) => {
                 let heard = heard.clone();
@@ -332,7 +341,7 @@ impl Run<'_> {
             ram,
             icount: self.is_virtual(),
             gdb: false,
-            more: memory.as_ref().map_or(&[], |memory| memory),
+            more: &more,
         };
         let _busy = self.is_stress.then(Busy::begin);
         let mut command = machine.command(&setup::emulator(platform)?);

@@ -1,6 +1,6 @@
 //! Interrupt lines on Arm: how they are triggered, and which core they interrupt.
 
-use crate::check_eq;
+use crate::{check, check_eq};
 use crate::support::timer::{LINE as LINE_OF_TIMER, Timer};
 use crate::support::{INVALID_ROOT, Outcome, Test, ms, range};
 use abi::config::SMP;
@@ -13,6 +13,7 @@ tests![
     triggered_lines_have_limits,
     triggered_lines_are_issued_once,
     the_kernels_own_lines_are_taken,
+    the_controller_is_the_kernels,
     a_level_triggered_line_interrupts,
     lines_are_issued_for_a_core,
 ];
@@ -88,6 +89,18 @@ fn the_kernels_own_lines_are_taken(test: &mut Test) -> Outcome {
     let taken = Err(Error::RevokeFirst);
     check_eq!(CONTROL.get(KERNEL_TIMER, slot), taken);
     check_eq!(get_with_trigger(KERNEL_TIMER, true, slot), taken);
+    Ok(())
+}
+
+/// Writes to the controller could stop the kernel's timer.
+fn the_controller_is_the_kernels(test: &mut Test) -> Outcome {
+    let boot = test.boot_info();
+    for page in userlib::board::CONTROLLER_PAGES {
+        for untyped in &boot.untyped_list[..boot.untyped.len()] {
+            let bytes = 1 << untyped.size_bits;
+            check!(!(untyped.address..untyped.address + bytes).contains(&page));
+        }
+    }
     Ok(())
 }
 

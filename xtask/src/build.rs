@@ -72,6 +72,8 @@ pub(crate) struct Request<'a> {
     /// The trace events that the kernel writes from boot on, if any.
     pub(crate) tracing: Option<&'a Tracing>,
     pub(crate) root_task: RootTask<'a>,
+    /// Whether the platform's loader enters the kernel.
+    pub(crate) loaded: bool,
     /// Whether the kernel's default features are left out: endpoint thresholds, and others that need budget
     /// checks.
     pub(crate) bare: bool,
@@ -132,6 +134,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BuildArguments) -> Result {
         log: None,
         tracing: None,
         root_task: RootTask::System(&system),
+        loaded: false,
         bare: false,
         user_profile: UserProfile::Shipped,
         variables: false,
@@ -174,7 +177,10 @@ pub(crate) fn build(
         system.require_cores(request.cores)?;
     }
     let recipe = request.recipe();
-    let bare_metal = BareMetal::of(workspace, tools, platform, &recipe);
+    let mut bare_metal = BareMetal::of(workspace, tools, platform, &recipe);
+    if request.loaded {
+        bare_metal.stub = platform.loader.as_ref().map(|loader| &loader.program);
+    }
     // An SDK has kernels that are built already.
     let sdk = Sdk::of(workspace)?;
     let prebuilt = sdk.map(|sdk| sdk.kernel(workspace, platform, &recipe));
@@ -236,6 +242,9 @@ pub(crate) fn build(
     }
     if request.cores.big_lock {
         file.push_str("-big-lock");
+    }
+    if request.loaded {
+        file.push_str("-loaded");
     }
     for feature in request.hardening.features() {
         file.push('-');

@@ -59,6 +59,8 @@ pub(crate) struct Platform {
     pub(crate) image: Format,
     /// The program that runs before the kernel, if there is one.
     pub(crate) stub: Option<Stub>,
+    /// The program that enters the kernel as the loaders of ready-made systems do, in tests; if there is one.
+    pub(crate) loader: Option<Loader>,
     pub(crate) qemu: Qemu,
     /// The board in Bochs, if Bochs emulates it.
     pub(crate) bochs: Option<Bochs>,
@@ -103,6 +105,18 @@ pub(crate) struct Stub {
     /// Added to the flags that all platforms share.
     #[serde(default)]
     pub(crate) rustflags: Vec<String>,
+}
+
+/// A program that enters the kernel in the state in which the loaders of ready-made systems do, and hands the initial
+/// task over to it in registers. It takes the stub's place in the boot image.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Loader {
+    #[serde(flatten)]
+    pub(crate) program: Stub,
+    /// Further arguments for QEMU.
+    pub(crate) arguments: Vec<String>,
+    /// The machine's memory in MiB, which such loaders don't tell the kernel.
+    pub(crate) memory: u32,
 }
 
 /// The board in QEMU.

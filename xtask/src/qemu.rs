@@ -68,6 +68,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
         log: arguments.log,
         tracing: arguments.trace.as_ref().map(|_| &arguments.tracing),
         root_task,
+        loaded: false,
         bare: false,
         user_profile: build::UserProfile::Shipped,
         variables: arguments.gdb,

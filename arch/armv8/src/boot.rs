@@ -1,7 +1,9 @@
 //! Boot: from the first Rust code to the initial thread.
 
 use core::ops::Range;
-use core::sync::atomic::{AtomicUsize, Ordering};
+#[cfg(feature = "smp")]
+use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use aarch64_cpu::registers::{ID_AA64MMFR0_EL1, Readable};
 use arch_arm::psci::Conduit;
@@ -14,6 +16,8 @@ use kernel::arch::PhysAddr;
 use kernel::boot::{BootParameters, RootTaskImage, start};
 use kernel::cores::{CoreHandle, Irqs};
 
+#[cfg(feature = "smp")]
+use crate::cache;
 use crate::device_tree::DeviceTree;
 #[cfg(feature = "smp")]
 use crate::kernel_space::{self, core_entry};
@@ -29,15 +33,17 @@ pub struct Entered {
     pub device_tree: PhysAddr,
     /// The exception level at which the boot loader entered the kernel.
     pub level: usize,
+    /// The initial task that the loader has put into memory beside the kernel, if there is one.
+    pub task: RootTaskImage,
 }
 
-/// The exception level at which the boot loader entered the kernel.
-static LEVEL: AtomicUsize = AtomicUsize::new(0);
+/// Whether a monitor runs below the kernel, and no hypervisor.
+static HAS_MONITOR: AtomicBool = AtomicBool::new(false);
 
-/// How firmware is called: if the kernel was entered at level 2, a monitor runs below it, otherwise a
-/// hypervisor.
+/// How firmware is called: if the kernel was entered at level 2, a monitor runs below it, otherwise a hypervisor. A loader
+/// that brings the initial task begins at level 2 or above, and has left it.
 pub fn conduit() -> Conduit {
-    if LEVEL.load(Ordering::Relaxed) == 2 {
+    if HAS_MONITOR.load(Ordering::Relaxed) {
         Conduit::Monitor
     } else {
         Conduit::Hypervisor
@@ -51,12 +57,16 @@ pub(crate) fn boot<P: Platform>(
     root_task: &RootTaskImage,
     entered: &Entered,
 ) -> CoreHandle<Armv8<P>> {
-    LEVEL.store(entered.level, Ordering::Relaxed);
+    let is_loaded = entered.task.is_present();
+    let root_task = if is_loaded { &entered.task } else { root_task };
+    HAS_MONITOR.store(is_loaded || entered.level == 2, Ordering::Relaxed);
     core_local::start();
     trap::start();
     check_processor();
 
-    let tree = [Some(entered.device_tree), P::LOADED_DEVICE_TREE]
+    // A loader of that kind says where the tree is, or that users may have its memory.
+    let elsewhere = P::LOADED_DEVICE_TREE.filter(|_| !is_loaded);
+    let tree = [Some(entered.device_tree), elsewhere]
         .into_iter()
         .flatten()
         // SAFETY: RAM is at the address of a device tree that the loader or the platform gives.
@@ -89,7 +99,10 @@ pub(crate) fn boot<P: Platform>(
         core_local::own().set_kernel(kernels.address(0));
         kernel.arch.lines.join();
         let entry = core_entry();
-        smp::start_others(&kernel.arch.timer, |core| P::power_on(core, entry))
+        smp::start_others(&kernel.arch.timer, |core| match is_loaded {
+            true => release(core),
+            false => P::power_on(core, entry),
+        })
     };
     let mut reserved = all;
     P::RESERVED
@@ -113,6 +126,22 @@ pub(crate) fn boot<P: Platform>(
     #[cfg(feature = "smp")]
     smp::let_go();
     core
+}
+
+/// The core that may leave the place where boot code lets those wait that a loader has started; 0 for none.
+#[cfg(feature = "smp")]
+#[unsafe(no_mangle)]
+static released_core: AtomicUsize = AtomicUsize::new(0);
+
+/// Lets a core go that waits in boot code, with its cache disabled. The loader has started all cores that the kernel is
+/// built for.
+#[cfg(feature = "smp")]
+fn release(core: usize) -> bool {
+    released_core.store(core, Ordering::Release);
+    let place = &raw const released_core as usize;
+    cache::clean(place..place + size_of::<usize>());
+    aarch64_cpu::asm::sev();
+    true
 }
 
 /// Sets up a secondary core and its kernel; then waits until the boot core releases it.

@@ -10,10 +10,24 @@ macro_rules! kernel_image {
         });
 
         #[unsafe(no_mangle)]
-        extern "C" fn boot_main(device_tree: usize, level: usize) -> *const $crate::Context {
+        extern "C" fn boot_main(
+            device_tree: usize,
+            level: usize,
+            start: usize,
+            end: usize,
+            offset: usize,
+            entry: usize,
+        ) -> *const $crate::Context {
+            use ::kernel::arch::PhysAddr;
+            let task = ::kernel::boot::RootTaskImage::new(
+                PhysAddr(start)..PhysAddr(end),
+                start.wrapping_sub(offset),
+                entry,
+            );
             let entered = $crate::Entered {
-                device_tree: ::kernel::arch::PhysAddr(device_tree),
+                device_tree: PhysAddr(device_tree),
                 level,
+                task,
             };
             // SAFETY: boot code calls this once. The record is written before the kernel is loaded.
             unsafe { KERNEL.boot(&IRQS, &raw const ROOT_TASK, entered) }

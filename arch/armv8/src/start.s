@@ -1,7 +1,7 @@
 // From the boot loader to Rust code.
 //
 // Entered at the physical address of `boot_entry`, at exception level 2 or 1, with the MMU disabled. x0 is
-// the physical address of a device tree, or 0. Maps the GiB of physical memory that contains the image,
+// the physical address of a device tree, or 0. Or entered at `loader_entry` with the MMU enabled, see there. Maps the GiB of physical memory that contains the image,
 // with all permissions, at its physical address, in the kernel's window and at the address to which the
 // image is linked; `kernel_space.rs` later removes what is not needed.
 //
@@ -80,10 +80,12 @@
 boot_entry:
     msr     daifset, #0xf
     mov     x19, x0
+    mov     x21, xzr                    // no initial task but that of the image
+    mov     x22, xzr
     to_level_1 at_level_1
 
 stop:
-    wfe
+    wfi
     b       stop
 
 at_level_1:
@@ -128,8 +130,73 @@ boot_high:
     mov     sp, x1
     mov     x0, x19
     mov     x1, x20
+    mov     x2, x21
+    mov     x3, x22
+    mov     x4, x23
+    mov     x5, x24
     bl      boot_main
     b       trap_leave
+
+// Entered by a loader that has put kernel and initial task into memory, on every core, in any order: at level 1, MMU and
+// caches enabled, both halves of 48 bits, the kernel mapped at its link addresses, memory type 4 cached. Its physical
+// addresses are not mapped. x0 and x1: where the initial task begins and ends, x2: its physical minus its virtual
+// addresses, x3: its entry point, x4: the address of a device tree, or 0. TPIDR_EL1: the number of the core.
+//
+// The loader's tables are in memory that users get, so every core leaves them at once, and waits, if it has to, with its
+// MMU off.
+    .global loader_entry
+loader_entry:
+    msr     daifset, #0xf
+    mov     x19, x4
+    mov     x20, #1
+    mov     x21, x0
+    mov     x22, x1
+    mov     x23, x2
+    mov     x24, x3
+    mrs     x25, tpidr_el1
+    cbnz    x25, 2f
+    // What the loader has written into the image leaves the cache, by the smallest line (Arm ARM, CTR_EL0.DminLine)
+    mrs     x3, ctr_el0
+    ubfx    x3, x3, #16, #4
+    mov     x4, #4
+    lsl     x3, x4, x3
+    ldr     x1, =image_start
+    ldr     x2, =image_end
+1:  dc      civac, x1
+    add     x1, x1, x3
+    cmp     x1, x2
+    b.lo    1b
+
+2:  dsb     sy
+    ldr     x1, =identity_physical
+    msr     ttbr0_el1, x1
+    isb
+    tlbi    vmalle1
+    dsb     nsh
+    isb
+    adr     x1, 3f
+    ldr     x2, =IMAGE_OFFSET
+    sub     x1, x1, x2
+    ldr     x3, =0x30d00800             // SCTLR_EL1: the bits that are reserved as one
+    br      x1
+3:  msr     sctlr_el1, x3
+    isb
+    cbz     x25, at_level_1
+
+    .if     {several_cores}
+    // Until it is this core's turn
+    adrp    x1, released_core
+    add     x1, x1, :lo12:released_core
+4:  ldr     x2, [x1]
+    cmp     x2, x25
+    b.eq    5f
+    wfe
+    b       4b
+5:  mov     x19, x25
+    b       core_at_level_1
+    .else
+    b       stop
+    .endif
 
     .if     {several_cores}
 // A secondary core, entered like the boot core, but with its number in x0. The table of boot code is

@@ -188,6 +188,7 @@ fn build(
         log: None,
         tracing: None,
         root_task: RootTask::System(&System::target_tests(copy)?),
+        loaded: false,
         bare: false,
         user_profile: UserProfile::Tests,
         variables: false,

@@ -165,6 +165,7 @@ impl Bench<'_> {
             log: None,
             tracing: self.tracing,
             root_task: RootTask::System(&system),
+            loaded: false,
             bare,
             user_profile: build::UserProfile::Shipped,
             variables: false,

@@ -11,7 +11,7 @@ use parking_lot::FairMutexGuard;
 
 use super::sysroot::{Libraries, sysroot};
 use crate::cli::AbiOption;
-use crate::platform::Platform;
+use crate::platform::{Platform, Stub};
 use crate::setup::BuildTools;
 use crate::ui::Step;
 use crate::workspace::Workspace;
@@ -46,6 +46,8 @@ pub(crate) struct BareMetal<'a> {
     pub(crate) workspace: &'a Workspace,
     pub(crate) tools: &'a BuildTools,
     pub(crate) platform: &'a Platform,
+    /// What runs before the kernel.
+    pub(crate) stub: Option<&'a Stub>,
     /// Whether default features are left out.
     pub(crate) bare: bool,
     /// Whether the interface is that of multicore kernels.
@@ -74,6 +76,7 @@ impl<'a> BareMetal<'a> {
             workspace,
             tools,
             platform,
+            stub: platform.stub.as_ref(),
             bare: false,
             smp: false,
             tracing: false,
@@ -212,8 +215,11 @@ impl<'a> BareMetal<'a> {
                 }
             }
             Side::Stub => {
-                let stub = self.platform.stub.as_ref();
-                flags.extend(stub.into_iter().flat_map(|stub| stub.rustflags.clone()));
+                flags.extend(
+                    self.stub
+                        .into_iter()
+                        .flat_map(|stub| stub.rustflags.clone()),
+                );
             }
             Side::User => {
                 let script = self.workspace.path("userlib/component.ld");
@@ -225,7 +231,7 @@ impl<'a> BareMetal<'a> {
     }
 
     fn target(&self, side: Side) -> &str {
-        match (side, &self.platform.stub) {
+        match (side, self.stub) {
             (Side::Stub, Some(stub)) => &stub.target,
             _ => &self.platform.target,
         }

@@ -87,6 +87,7 @@ mod tests {
             log: logs.then_some(LogLevel::Debug),
             tracing: None,
             root_task: RootTask::File(Path::new("")),
+            loaded: false,
             bare: false,
             user_profile: UserProfile::Tests,
             variables: false,

@@ -153,7 +153,7 @@ pub(super) fn build(bare_metal: &BareMetal<'_>, recipe: &Recipe<'_>) -> Result<P
 /// Builds the program that runs before the kernel, if the platform has one; returns its file.
 pub(super) fn build_stub(bare_metal: &BareMetal<'_>) -> Result<Option<PathBuf>> {
     const PROFILE: &str = "release";
-    let Some(stub) = &bare_metal.platform.stub else {
+    let Some(stub) = bare_metal.stub else {
         return Ok(None);
     };
     let name = &*stub.package;

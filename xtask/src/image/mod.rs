@@ -30,6 +30,11 @@ const START: &str = "_start";
 /// The stub's variable with the kernel's entry point, in 64 bits.
 const KERNEL_ENTRY: &str = "KERNEL_ENTRY";
 
+/// The variable of a loader, seven words of 64 bits: the kernel's entry point, its first virtual and its first physical
+/// address; the root task's physical start and end, the difference of its physical and its virtual addresses, and its
+/// entry point. With such a loader the kernel's variable stays as it is.
+const LOADED: &str = "LOADED";
+
 /// The root task's variable with the address and the size of its archive, each a word of its machine; see
 /// `userlib/src/archive.rs`.
 const ARCHIVE: &str = "USERLIB_ARCHIVE";
@@ -133,11 +138,30 @@ pub(crate) fn assemble(
         root_task.entry,
     ];
     let mut segments = kernel.segments.clone();
-    describe(kernel, &mut segments, &words)?;
+    let loader = stub.filter(|stub| stub.symbol(LOADED).is_some());
+    if loader.is_none() {
+        describe(kernel, &mut segments, &words)?;
+    }
     let mut first = (kernel_entry, kernel);
     if let Some(stub) = stub {
         let mut own = stub.segments.clone();
-        variable(stub, &mut own, KERNEL_ENTRY, 8)?.copy_from_slice(&kernel_entry.to_le_bytes());
+        if loader.is_some() {
+            let base = segments.iter().min_by_key(|one| one.physical_address);
+            let base = base.context("it has nothing to load")?;
+            let words = [
+                kernel.entry,
+                base.virtual_address,
+                base.physical_address,
+                physical_start,
+                physical_end,
+                physical_start.wrapping_sub(virtual_start),
+                root_task.entry,
+            ];
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            variable(stub, &mut own, LOADED, bytes.len())?.copy_from_slice(&bytes);
+        } else {
+            variable(stub, &mut own, KERNEL_ENTRY, 8)?.copy_from_slice(&kernel_entry.to_le_bytes());
+        }
         segments.extend(own);
         first = (stub.entry, stub);
     }

@@ -294,3 +294,31 @@ fn a_stub_is_entered_first_and_knows_the_kernel() {
     let forgetful = executable(AARCH64, 0, stub.segments.clone());
     assert!(assemble(&kernel(), &task(), Some(&forgetful), AARCH64).is_err());
 }
+
+#[test]
+fn a_loader_knows_kernel_and_root_task_and_the_kernel_nothing() {
+    let mut loader = executable(
+        X86_64,
+        0x7000_0000,
+        vec![segment(0x7000_0000, 0x7000_0000, &[0; 60], 60)],
+    );
+    loader.symbols = vec![(LOADED.into(), 0x7000_0004)];
+    let image = assemble(&kernel(), &task(), Some(&loader), X86_64).unwrap();
+    let image = Executable::parse(&image).unwrap();
+    assert_eq!(image.entry, 0x7000_0000);
+    let words: Vec<_> = (image.segments.last().unwrap().data[4..].chunks(8))
+        .map(|bytes| u64::from_le_bytes(bytes.try_into().unwrap()))
+        .collect();
+    let base = 0xffff_ffff_8010_0000;
+    let offset = 0x11_0000_u64.wrapping_sub(0x40_0000);
+    assert_eq!(
+        words,
+        [
+            base, base, 0x10_0000, 0x11_0000, 0x11_4000, offset, 0x40_0010
+        ]
+    );
+    let [kernel, ..] = &image.segments[..] else {
+        panic!("no segments")
+    };
+    assert_eq!(kernel.data[24..64], [0; 40], "the kernel's variable");
+}

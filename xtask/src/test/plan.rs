@@ -61,6 +61,10 @@ const BOARD: &str =
 /// The files of the suite that depend on the machine, where the same kernel runs on another one: its processor, its
 /// interrupt controller, its firmware.
 const MACHINES: &str = "arm_irq,arm_signals,boot_info,fpu,irq";
+/// The files of those that a kernel passes which a loader has entered, without a device tree.
+const LOADED: &str = "arm_irq,arm_signals,fpu,irq";
+/// Selects the run of these.
+const LOADER: &str = "loader";
 /// The files of the suite that depend on an architecture or a board.
 const ARCHITECTURE: &str = "arm_,asid,aarch64_,boot_info,breakpoints,budget,call_reply,fast_path,faults,fpu,frames,\
                    hidden_registers,hostile,io_ports,irq,long_time,registers,retype,stacks,syscalls,timeout,untyped,x86_";
@@ -119,6 +123,7 @@ pub(super) fn runs<'a>(
         files: String::new(),
         memory: None,
         variant: None,
+        is_loaded: false,
         fuzz_divisor: (scope != Scope::All).then_some(CALLS_DIVISOR),
         is_example: false,
         is_logged: false,
@@ -149,8 +154,9 @@ pub(super) fn runs<'a>(
             ..run(System::of_project(workspace, &folder)?)
         }]);
     }
-    let [fuzz, benchmark, machine, system, log, stress, trace] =
-        [FUZZ, BENCHMARK, MACHINE, SYSTEM, LOG, STRESS, TRACE].map(|name| filter.starts_with(name));
+    let [fuzz, benchmark, machine, system, log, stress, trace, loader] =
+        [FUZZ, BENCHMARK, MACHINE, SYSTEM, LOG, STRESS, TRACE, LOADER]
+            .map(|name| filter.starts_with(name));
     let two_cores = platform.has(Cores::TWO) && !arguments.cores.are_several();
     let own = matches!(scope, Scope::Own(_));
 
@@ -168,7 +174,7 @@ pub(super) fn runs<'a>(
             true => joined(names)?,
             false => part(names)?,
         });
-    } else if !fuzz && !benchmark && !machine && !system && !log && !stress && !trace {
+    } else if !fuzz && !benchmark && !machine && !system && !log && !stress && !trace && !loader {
         runs.push(suite()?);
     }
     if all && two_cores {
@@ -178,6 +184,20 @@ pub(super) fn runs<'a>(
                 variant,
                 ..joined(MACHINES)?
             });
+        }
+    }
+    if (all || loader)
+        && two_cores
+        && let Some(own) = &platform.loader
+    {
+        let loaded = |run| Run {
+            is_loaded: true,
+            memory: Some(own.memory),
+            ..run
+        };
+        runs.push(loaded(joined(LOADED)?));
+        if scope == Scope::All {
+            runs.push(loaded(part(LOADED)?));
         }
     }
     // A short run builds a kernel less: those of several cores have breakpoints, too. The log, whose libraries take

@@ -67,6 +67,8 @@ pub(super) struct Run<'a> {
     pub(super) variant: Option<(&'a str, &'a [String])>,
     /// What the fuzzer's campaigns divide their own numbers of calls by.
     pub(super) fuzz_divisor: Option<u64>,
+    /// Whether the platform's loader enters the kernel.
+    pub(super) is_loaded: bool,
     /// Whether the run as a whole is a test: that of an example system, which prints no verdicts.
     pub(super) is_example: bool,
     /// Whether the kernel's log is a test, too.
@@ -103,6 +105,9 @@ impl Run<'_> {
         }
         if let Some((variant, _)) = self.variant {
             add(variant);
+        }
+        if self.is_loaded {
+            add("loaded");
         }
         if self.is_logged {
             add("logged");
@@ -145,6 +150,7 @@ impl Run<'_> {
             log: self.is_logged.then_some(LogLevel::Debug),
             tracing: self.is_traced.then_some(&all),
             root_task: RootTask::System(&self.system),
+            loaded: self.is_loaded,
             bare: false,
             user_profile: UserProfile::Tests,
             variables: false,
@@ -332,6 +338,13 @@ impl Run<'_> {
             None => None,
         };
         let socket = log.as_ref().map(Log::socket);
+        if let Some(loader) = platform.loader.as_ref().filter(|_| self.is_loaded) {
+            more.extend(loader.arguments.iter().map(OsString::from));
+            // Cores that a kernel for one leaves where they are.
+            if !self.cores.are_several() {
+                more.extend(["-smp".into(), "4".into()]);
+            }
+        }
         let machine = Machine {
             platform,
             image: &built.image,

@@ -131,6 +131,11 @@ pub enum Capability<F: Format> {
         /// The core.
         target: usize,
     },
+    /// AArch64: the right to call the firmware.
+    Smc {
+        /// The only function that may be called; 0 for all.
+        badge: usize,
+    },
 }
 
 impl<F: Format> Capability<F> {
@@ -181,7 +186,7 @@ impl<F: Format> ArchCap for Capability<F> {
             Self::PageTable { address, .. } => Some((address, F::TABLE_BITS)),
             Self::VSpace { address, .. } => Some((address, F::ROOT.1)),
             Self::AsidPool { address, .. } => Some((address, ASID_POOL_BITS)),
-            Self::AsidControl | Self::SgiSignal { .. } => None,
+            Self::AsidControl | Self::SgiSignal { .. } | Self::Smc { .. } => None,
         }
     }
 
@@ -191,6 +196,7 @@ impl<F: Format> ArchCap for Capability<F> {
                 outer.address <= inner.address
                     && inner.address.0 - outer.address.0 + inner.size.bytes() <= outer.size.bytes()
             }
+            (Self::Smc { badge: 0 }, Self::Smc { .. }) => true,
             _ => self.same_object(other),
         }
     }
@@ -207,6 +213,11 @@ impl<F: Format> ArchCap for Capability<F> {
             }
             _ => self == other,
         }
+    }
+
+    /// A capability with a badge is the parent of its copies.
+    fn is_issued_from(self, parent: Self) -> bool {
+        matches!((self, parent), (Self::Smc { badge }, Self::Smc { badge: of_all }) if badge != of_all)
     }
 
     fn is_issued_from_irq_control(self) -> bool {
@@ -239,6 +250,15 @@ impl<F: Format> ArchCap for Capability<F> {
                 ..frame
             }))),
             cap => Ok(Some(cap)),
+        }
+    }
+
+    /// The badge of a call of the firmware is set once, on a copy, as that of an endpoint.
+    fn update_data(self, moved: bool, data: usize) -> Option<Self> {
+        match self {
+            Self::Smc { badge: 0 } if !moved => Some(Self::Smc { badge: data }),
+            Self::Smc { .. } => None,
+            cap => Some(cap),
         }
     }
 

@@ -43,6 +43,26 @@ pub fn exit(conduit: Conduit, exit: Exit) {
     semihosting::exit(exit);
 }
 
+/// Calls a monitor, which is there, with the values of eight registers, and returns what is in them afterwards. It does with
+/// the machine what the caller asks for; that is what the capability to call it is for.
+#[cfg(target_arch = "aarch64")]
+pub fn call_monitor(mut words: [usize; 8]) -> [usize; 8] {
+    let [x0, x1, x2, x3, x4, x5, x6, x7] = &mut words;
+    // SAFETY: monitors change no other registers than these (DEN 0028, section 2.6), and no memory of the kernel unless they
+    // are asked to by a holder of the capability.
+    unsafe {
+        asm!(
+            "smc #0",
+            inout("x0") *x0, inout("x1") *x1, inout("x2") *x2, inout("x3") *x3,
+            inout("x4") *x4, inout("x5") *x5, inout("x6") *x6, inout("x7") *x7,
+            out("x8") _, out("x9") _, out("x10") _, out("x11") _, out("x12") _, out("x13") _,
+            out("x14") _, out("x15") _, out("x16") _, out("x17") _,
+            options(nostack)
+        );
+    }
+    words
+}
+
 /// A call with arguments as in the *SMC Calling Convention* (DEN 0028); the firmware may change the other
 /// registers that carry arguments and results.
 fn call(conduit: Conduit, function: usize, arguments: [usize; 3]) -> usize {

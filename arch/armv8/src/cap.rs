@@ -105,6 +105,7 @@ mod layout {
     pub(super) const VSPACE: u8 = 9;
     const ASID_CONTROL: u8 = 11;
     const ASID_POOL: u8 = 13;
+    const SMC: u8 = 25;
     const SGI_SIGNAL: u8 = 27;
 
     /// Physical address of a page.
@@ -117,6 +118,7 @@ mod layout {
     const POOL: Field = Field::number(1, 0, 7);
     const SIGNAL_NUMBER: Field = Field::number(1, 0, 4);
     const SIGNAL_TARGET: Field = Field::number(1, 4, 8);
+    const BADGE: Field = Field::number(1, 0, 64);
 
     #[inline(always)]
     pub(super) fn encode(cap: Capability) -> RawCap {
@@ -136,6 +138,7 @@ mod layout {
             Capability::AsidPool { pool, address } => RawCap::new(ASID_POOL)
                 .with(POOL, pool)
                 .with(ADDRESS, address.0),
+            Capability::Smc { badge } => RawCap::new(SMC).with(BADGE, badge),
             Capability::SgiSignal { number, target } => RawCap::new(SGI_SIGNAL)
                 .with(SIGNAL_NUMBER, number)
                 .with(SIGNAL_TARGET, target),
@@ -187,6 +190,9 @@ mod layout {
             ASID_POOL => Capability::AsidPool {
                 pool: raw.get(POOL),
                 address,
+            },
+            SMC => Capability::Smc {
+                badge: raw.get(BADGE),
             },
             // SGI_SIGNAL: there are no others. A panic here would have to be compiled into each place that
             // tests for one kind.

@@ -10,6 +10,7 @@ use arch_arm::cache::CacheOperation;
 use arch_arm::cap::{Format, Root};
 use arch_arm::machine::{Booted, ExecutionState};
 use arch_arm::platform::Platform;
+use arch_arm::psci::{self, Conduit};
 use arch_arm::user_timer::InContext;
 use kernel::arch::{BootSpace, PhysAddr};
 use kernel::boot::{BootAllocator, RootTaskImage};
@@ -142,6 +143,14 @@ impl ExecutionState for Aarch64 {
 
     fn saved_timer(context: &mut Context) -> &mut InContext {
         &mut context.timer
+    }
+
+    fn has_monitor() -> bool {
+        boot::conduit() == Conduit::Monitor
+    }
+
+    fn call_monitor(words: [usize; 8]) -> [usize; 8] {
+        psci::call_monitor(words)
     }
 
     fn root_operation(method: Method) -> Option<CacheOperation> {

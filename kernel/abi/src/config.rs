@@ -19,13 +19,15 @@ pub const HARDWARE_DEBUG: bool = cfg!(feature = "hwdebug");
 pub const SMP: bool = cfg!(feature = "smp");
 /// Arm: threads can program the physical timer of their core.
 pub const USER_TIMER: bool = cfg!(feature = "user-timer") && ARM;
+/// AArch64: threads with a capability call the firmware.
+pub const SMC: bool = cfg!(feature = "smc") && AARCH64;
 /// The kernel writes trace events, and programs can mark points in the trace.
 pub const TRACING: bool = cfg!(feature = "tracing");
 /// Number of scheduling domains.
-pub const DOMAINS: usize = if cfg!(feature = "domains") { 4 } else { 1 };
+pub const DOMAINS: usize = if cfg!(feature = "domains") { 16 } else { 1 };
 /// Entries of the domain schedule; the last always stays an end marker.
 pub const DOMAIN_SCHEDULE_LENGTH: usize = if DOMAINS > 1 { 100 } else { 2 };
-/// log2 of the slots of the initial thread's CNode.
-pub const ROOT_CNODE_BITS: usize = 12;
+/// log2 of the slots of the initial thread's CNode, which has more if its image needs them.
+pub const ROOT_CNODE_BITS: usize = if cfg!(feature = "large-root") { 17 } else { 12 };
 /// Budget of the initial thread, in milliseconds.
 pub const BOOT_THREAD_TIME_SLICE: u64 = 5;

@@ -132,13 +132,16 @@ impl Layout {
         }
     }
 
-    /// log2 of the number of slots of the initial CNode: as configured, or more if the frames of a large
-    /// image would leave too few for the thread's own use.
+    /// log2 of the number of slots of the initial CNode: as configured, or more if a large image would take more than
+    /// half of them. So whatever the image, at least half are left for the thread's own use, which grows with it.
     fn cnode_radix(&self) -> usize {
-        /// Slots for untyped memory, paging structures, and the thread's own use.
-        const OTHERS: usize = MAX_BOOT_UNTYPEDS + 1024;
+        /// Slots for untyped memory, fixed slots, and one SchedControl for each core.
+        const OTHERS: usize = MAX_BOOT_UNTYPEDS + slots::FIRST_DYNAMIC + crate::config::CORES;
         let frames = (self.extra.end - self.image.start) / PAGE;
-        let needed = (frames + OTHERS).next_power_of_two().ilog2() as usize;
+        // A table has at least 2^8 entries; the ends of the image and the upper levels need a few more.
+        let tables = frames.div_ceil(1 << 8) + 8;
+        let taken = frames + tables + OTHERS;
+        let needed = (2 * taken).next_power_of_two().ilog2() as usize;
         // seL4's benchmarks are configured for this size and use most of the slots.
         const BENCHMARKS: usize = 15;
         let configured = if cfg!(feature = "bench") {

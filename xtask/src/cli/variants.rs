@@ -130,8 +130,12 @@ pub(crate) enum AbiOption {
     Vtx,
     /// Hardware breakpoints and single stepping.
     Hwdebug,
-    /// Four scheduling domains instead of one.
+    /// Sixteen scheduling domains instead of one.
     Domains,
+    /// A root CNode of 2^17 slots instead of 2^12.
+    LargeRoot,
+    /// AArch64: a capability to call the firmware, if there is a monitor.
+    Smc,
     /// Arm: threads program the physical timer of their core.
     UserTimer,
 }
@@ -144,6 +148,8 @@ impl AbiOption {
             Self::Vtx => "vtx",
             Self::Hwdebug => "hwdebug",
             Self::Domains => "domains",
+            Self::LargeRoot => "large-root",
+            Self::Smc => "smc",
             Self::UserTimer => "user-timer",
         }
     }

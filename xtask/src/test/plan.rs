@@ -197,7 +197,13 @@ pub(super) fn runs<'a>(
         };
         runs.push(loaded(joined(LOADED)?));
         if scope == Scope::All {
-            runs.push(loaded(part(LOADED)?));
+            // As ready-made systems want the interface.
+            let options = [AbiOption::Domains, AbiOption::LargeRoot, AbiOption::Smc];
+            let run = part(&format!("{LOADED},arm_smc,domain"))?;
+            runs.push(loaded(Run {
+                abi: [&run.abi[..], &options].concat(),
+                ..run
+            }));
         }
     }
     // A short run builds a kernel less: those of several cores have breakpoints, too. The log, whose libraries take

@@ -72,6 +72,7 @@ pub(super) const fn encode(cap: Capability) -> RawCap {
         Capability::AsidPool { pool, address } => RawCap::new(ASID_POOL)
             .with(POOL, pool)
             .with(POOL_ADDRESS, address.0),
+        Capability::Smc { .. } => panic!("only AArch64 has it"),
         Capability::SgiSignal { number, target } => RawCap::new(SGI_SIGNAL)
             .with(SIGNAL_NUMBER, number)
             .with(SIGNAL_TARGET, target),

@@ -147,7 +147,13 @@ impl<V: ExecutionState, P: Platform> Arch for Machine<V, P> {
     }
 
     fn initial_cap(slot: usize) -> Option<Capability<V::Format>> {
-        (slot == abi::slots::ASID_CONTROL).then_some(Capability::AsidControl)
+        match slot {
+            abi::slots::ASID_CONTROL => Some(Capability::AsidControl),
+            abi::slots::SMC if abi::config::SMC && V::has_monitor() => {
+                Some(Capability::Smc { badge: 0 })
+            }
+            _ => None,
+        }
     }
 
     fn boot_space(

@@ -1,10 +1,11 @@
 //! Invocations of the architecture's objects, and what happens when capabilities are copied or deleted.
 //! The order of checks is part of the user interface.
 
+use abi::Method;
 use kernel::Kernel;
 use kernel::arch::{ArchCap, PhysAddr};
 use kernel::cap::RawCap;
-use kernel::invoke::{Answer, Invocation, Outcome};
+use kernel::invoke::{Answer, Error, Invocation, Outcome};
 
 use super::{ExecutionState, Machine, asid, vspace};
 use crate::cap::{Capability, Format};
@@ -33,7 +34,26 @@ pub(super) fn invoke<V: ExecutionState, P: Platform>(
             kernel.arch.lines.send_signal(number, target);
             Ok(Answer::Nothing)
         }
+        Capability::Smc { badge } => smc(kernel, invocation, badge),
     }
+}
+
+/// Calls the firmware with eight words, and returns as many. The firmware takes as long as it likes, and this core takes no
+/// interrupts meanwhile.
+fn smc<V: ExecutionState, P: Platform>(
+    kernel: &Kernel<Machine<V, P>>,
+    invocation: &Invocation<Machine<V, P>>,
+    badge: usize,
+) -> Outcome {
+    if invocation.method != Method::ArmSmcCall {
+        return Err(Error::IllegalOperation.into());
+    }
+    invocation.require(8, 0)?;
+    let words = core::array::from_fn(|index| invocation.word(kernel, index));
+    if badge != 0 && badge != words[0] {
+        return Err(Error::IllegalOperation.into());
+    }
+    Ok(Answer::Words(V::call_monitor(words), 8))
 }
 
 /// Undoes the effects of a capability that is deleted; `last` says that no other refers to the object.

@@ -130,6 +130,16 @@ pub trait ExecutionState: Sized + 'static {
 
     // ---- methods of capabilities
 
+    /// Whether a monitor runs below the kernel that users may call.
+    fn has_monitor() -> bool {
+        false
+    }
+
+    /// Calls the monitor, which is there, with the values of the first eight registers; returns theirs.
+    fn call_monitor(words: [usize; 8]) -> [usize; 8] {
+        words
+    }
+
     /// The cache operation of a method of roots.
     fn root_operation(method: Method) -> Option<CacheOperation>;
 

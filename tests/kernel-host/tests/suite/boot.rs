@@ -111,10 +111,24 @@ fn a_large_image_leaves_slots_to_work_with() {
     let machine = Machine::with_image(26, PAGES);
     let info = &machine.boot_info;
     assert_eq!(info.user_image_frames.len(), PAGES);
-    assert_eq!(info.cnode_size_bits, ROOT_CNODE_BITS + 1);
-    assert_eq!(info.empty.end, 2 << ROOT_CNODE_BITS);
-    assert!(info.empty.len() >= 1024 && !info.untyped.is_empty());
+    assert_eq!(info.cnode_size_bits, ROOT_CNODE_BITS + 2);
+    assert_eq!(info.empty.end, 4 << ROOT_CNODE_BITS);
+    assert!(!info.untyped.is_empty());
     assert!(
-        matches!(machine.cap(slots::INIT_THREAD_CNODE), Cap::CNode(cnode) if cnode.radix == ROOT_CNODE_BITS + 1)
+        matches!(machine.cap(slots::INIT_THREAD_CNODE), Cap::CNode(cnode) if cnode.radix == ROOT_CNODE_BITS + 2)
     );
+}
+
+/// Whatever its size: around the sizes at which the CNode grows, and a system with 1,460 frames, which makes 2,875 objects
+/// in a CNode that is to have twice the slots.
+#[test]
+fn half_of_the_slots_are_the_tasks_own() {
+    let half = 1 << (ROOT_CNODE_BITS - 1);
+    for pages in [1, 1460, half - 400, half - 250, half - 1, half, 2 * half] {
+        let machine = Machine::with_image(26, pages);
+        let info = &machine.boot_info;
+        let slots = 1 << info.cnode_size_bits;
+        assert_eq!(info.empty.end, slots);
+        assert!(info.empty.len() >= slots / 2, "{pages} pages");
+    }
 }

@@ -1,0 +1,124 @@
+//! Calls of the firmware on AArch64 (option `smc`). Without a monitor there is no capability, and nothing to test.
+
+use crate::support::protocol::names;
+use crate::support::{Outcome, Test};
+use crate::{check, check_eq};
+use abi::{Method, Rights, slots};
+use userlib::cap::{CNode, Slot};
+use userlib::invoke::invoke;
+use userlib::{CPtr, Error, Message, Result};
+
+tests![
+    if abi::config::SMC;
+    the_firmware_answers,
+    short_calls_are_truncated,
+    other_methods_are_illegal,
+    a_badge_allows_one_function,
+    badges_are_set_once,
+    revoking_takes_copies_back,
+];
+
+/// `PSCI_VERSION` (DEN 0022, section 5.3).
+const VERSION: usize = 0x8400_0000;
+/// `PSCI_FEATURES` (section 5.15), which tells of [`VERSION`] that it is there, by zero.
+const FEATURES: usize = 0x8400_000a;
+
+/// A copy of the capability; none if there is no monitor.
+fn firmware(test: &mut Test) -> Result<Option<Slot>> {
+    let root: CNode = test.startup.capability(names::ROOT_CNODE);
+    let copy = test.empty_slot()?;
+    match copy.copy_from(root.slot(CPtr(slots::SMC)), Rights::ALL) {
+        Ok(()) => Ok(Some(copy)),
+        Err(Error::FailedLookup { source: true, .. }) => Ok(None),
+        Err(other) => Err(other),
+    }
+}
+
+fn call(slot: Slot, function: usize, argument: usize) -> Result<Message> {
+    let words = [function, argument, 0, 0, 0, 0, 0, 0];
+    invoke(CPtr(slot.index), Method::ArmSmcCall.number(), &words, &[])
+}
+
+fn the_firmware_answers(test: &mut Test) -> Outcome {
+    let Some(firmware) = firmware(test)? else {
+        return Ok(());
+    };
+    let version = call(firmware, VERSION, 0)?;
+    check_eq!(version.length(), 8);
+    check!(version.word(0) >= 1 << 16, "older than PSCI 1.0");
+    check_eq!(call(firmware, FEATURES, VERSION)?.word(0), 0);
+    Ok(())
+}
+
+fn short_calls_are_truncated(test: &mut Test) -> Outcome {
+    let Some(firmware) = firmware(test)? else {
+        return Ok(());
+    };
+    for length in 0..8 {
+        let words = &[VERSION; 8][..length];
+        let result = invoke(
+            CPtr(firmware.index),
+            Method::ArmSmcCall.number(),
+            words,
+            &[],
+        );
+        check_eq!(result.map(drop), Err(Error::TruncatedMessage));
+    }
+    Ok(())
+}
+
+fn other_methods_are_illegal(test: &mut Test) -> Outcome {
+    let Some(firmware) = firmware(test)? else {
+        return Ok(());
+    };
+    for method in [
+        Method::InvalidInvocation,
+        Method::TcbSuspend,
+        Method::ArmPageMap,
+    ] {
+        let result = invoke(CPtr(firmware.index), method.number(), &[VERSION; 8], &[]);
+        check_eq!(result.map(drop), Err(Error::IllegalOperation));
+    }
+    Ok(())
+}
+
+fn a_badge_allows_one_function(test: &mut Test) -> Outcome {
+    let Some(firmware) = firmware(test)? else {
+        return Ok(());
+    };
+    let (one, copy) = (test.empty_slot()?, test.empty_slot()?);
+    one.mint_from(firmware, Rights::ALL, FEATURES)?;
+    copy.copy_from(one, Rights::ALL)?;
+    for slot in [one, copy] {
+        check_eq!(call(slot, FEATURES, VERSION)?.word(0), 0);
+        let result = call(slot, VERSION, 0).map(drop);
+        check_eq!(result, Err(Error::IllegalOperation));
+    }
+    Ok(())
+}
+
+fn badges_are_set_once(test: &mut Test) -> Outcome {
+    let Some(firmware) = firmware(test)? else {
+        return Ok(());
+    };
+    let (one, other) = (test.empty_slot()?, test.empty_slot()?);
+    one.mint_from(firmware, Rights::ALL, FEATURES)?;
+    for badge in [0, VERSION, FEATURES] {
+        let result = other.mint_from(one, Rights::ALL, badge);
+        check_eq!(result, Err(Error::IllegalOperation));
+    }
+    Ok(())
+}
+
+fn revoking_takes_copies_back(test: &mut Test) -> Outcome {
+    let Some(firmware) = firmware(test)? else {
+        return Ok(());
+    };
+    let (one, copy) = (test.empty_slot()?, test.empty_slot()?);
+    one.mint_from(firmware, Rights::ALL, FEATURES)?;
+    copy.copy_from(one, Rights::ALL)?;
+    one.revoke()?;
+    check!(call(copy, FEATURES, VERSION).is_err());
+    check_eq!(call(one, FEATURES, VERSION)?.word(0), 0);
+    Ok(())
+}

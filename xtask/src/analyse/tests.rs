@@ -41,7 +41,7 @@ fn text_of(name: &str) -> String {
 #[test]
 fn figures_are_those_of_the_reference_results() {
     let workspace = Workspace::find().unwrap();
-    for name in Platform::names(&workspace) {
+    for name in measured(&workspace).unwrap() {
         let written = fs::read_to_string(of_platform(&workspace, &name)).unwrap();
         let [section, switch, call, interrupt, timeout] =
             bench::figures(&workspace, &name).unwrap();
@@ -206,7 +206,7 @@ fn the_chapter_of_the_loop_shows_what_the_command_prints() {
 fn a_new_project_is_in_time() {
     let workspace = Workspace::find().unwrap();
     let text = include_str!("../../template/system.toml");
-    for platform in Platform::names(&workspace) {
+    for platform in measured(&workspace).unwrap() {
         let report = report_on(text, &platform);
         assert!(report.holds, "{platform}: {}", report.text());
     }

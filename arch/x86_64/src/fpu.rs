@@ -1,10 +1,11 @@
 //! The floating-point unit: x87, SSE and, if the processor has it, AVX (Intel SDM vol. 1, chapters 10, 13
 //! and 14). Users can only use components that are saved and restored here.
 //!
-//! The registers are switched with the thread, not lazily on first use: a thread never runs while they
-//! contain another thread's values, so speculation cannot disclose these (CVE-2018-3665). In two cases the
-//! switch is skipped: if the thread's own values are still loaded, and for threads that may not use the unit
-//! (`FPU_DISABLED`). The kernel itself is compiled without floating point.
+//! The registers are switched with the thread, not lazily on first use: a thread that may use the unit never runs while
+//! they contain another thread's values. In two cases the switch is skipped: if the thread's own values are still
+//! loaded, and for threads that may not use the unit (`FPU_DISABLED`). While such a thread runs, the registers contain
+//! another thread's values, which speculation can disclose to it on processors with CVE-2018-3665. The kernel itself is
+//! compiled without floating point.
 //!
 //! The current thread is the owner of the registers exactly if it may use the unit; uses trap exactly if it may
 //! not. The owner is never a thread that may not use the unit.

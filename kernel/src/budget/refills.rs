@@ -145,8 +145,8 @@ impl<'a> Refills<'a> {
         self.origin = self.origin.wrapping_add(used.0);
     }
 
-    /// Charges `usage`: the used amount is replenished one period after it became available. The budget is at least
-    /// `minimum`.
+    /// Charges `usage`, which is not zero: the used amount is replenished one period after it became available. The
+    /// budget is at least `minimum`.
     #[inline(always)]
     pub fn charge(&mut self, usage: Ticks, (budget, period): (Ticks, Ticks), minimum: Ticks) {
         let head = self.head();
@@ -220,9 +220,10 @@ impl<'a> Refills<'a> {
         self.entries[entry] = Entry::new(time.saturating_add(period), total.wrapping_add(budget.0));
     }
 
-    /// Part of the head was used.
+    /// Part of the head was used, not all of it.
     #[inline(always)]
     fn use_part(&mut self, head: Refill, usage: Ticks, period: Ticks) {
+        debug_assert!(usage > Ticks::ZERO && usage < head.amount);
         self.entries[self.ring.front()].time = head.time.saturating_add(usage);
         self.origin = self.origin.wrapping_add(usage.0);
         self.schedule(Refill::new(head.time.saturating_add(period), usage));
@@ -334,7 +335,7 @@ impl<'a> Refills<'a> {
         self.entries[self.ring.front()].time = now;
     }
 
-    /// Merges the replenishments that are due by the time the head is used up, of which there is one, into the
+    /// Merges the replenishments that are due by the time the head is used up, of which there is at least one, into the
     /// head.
     #[cold]
     fn merge_joining(&mut self, now: Ticks) {

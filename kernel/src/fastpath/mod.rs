@@ -7,7 +7,7 @@
 //!
 //! | fast path | common case |
 //! |---|---|
-//! | `call` | a receiver waits with a reply object; it is passive, or its own context has enough budget; the caller has more than the endpoint's threshold |
+//! | `call` | a receiver waits with a reply object; it is passive, or its own context has enough budget; the caller has the budget that an endpoint threshold without flags asks for |
 //! | `reply_recv` | a caller, or a faulted thread, waits for the reply, and no sender waits |
 //! | `send` | a receiver waits that has its own context |
 //! | `signal` | no thread waits, or one that has its own context |
@@ -17,8 +17,9 @@
 //! | `timer` | a budget ends whose handler waits and has its own context, or a thread is due that has a higher priority |
 //! | `invoke` | the capability is one to memory |
 //!
-//! None of them is eligible for messages with extra capabilities, endpoints with thresholds that have flags, contexts
-//! with a limit or a timer, idling contexts, or capability lookups of several levels.
+//! None of them is eligible for messages with extra capabilities, contexts with a limit or a timer, idling contexts, or
+//! capability lookups of several levels. Behind endpoint thresholds only calls are, and a passive server that waits again
+//! after its reply.
 //!
 //! # Time
 //! If a call donates its context, the current scheduling context stays the same, and so does the time at
@@ -157,7 +158,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// The capability at an address of a thread, packed, if its capability space has one level; the caller decodes the
-    /// kind that it expects. A CNode may mean that the lookup has another level, so callers do not accept it.
+    /// kind that it expects.
     #[inline(always)]
     fn find(&self, thread: Ptr<Thread<A>>, address: usize) -> Eligible<RawCap> {
         let root = self[thread].slots[ThreadSlot::CSpace as usize].raw();

@@ -86,7 +86,7 @@ impl<A: Arch> Kernel<A> {
             self.switch_to_woken(thread, available);
             return thread;
         }
-        self.wake_on(available);
+        self.unblock_context(available);
         if other == own {
             self.ready_back(thread);
         } else {

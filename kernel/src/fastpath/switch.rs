@@ -121,7 +121,8 @@ impl<A: Arch> Kernel<A> {
         let first = self.core.ready.first_normal(domain, priority);
         let next = first.flatten().ok_or(NotEligible)?;
         let available = self.is_resumable(next, reading)?;
-        self.is_none_due(PreemptionRank::of(priority.into()), reading.now)?;
+        // A due thread of the same priority may come before it.
+        self.is_none_due(PreemptionRank::at(priority.into()), reading.now)?;
         Ok((next, available))
     }
 
@@ -201,9 +202,9 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The thread wakes up: unused budget of a sporadic context counts from now on.
+    /// The thread of a context wakes up: unused budget of a sporadic context counts from now on.
     #[inline(always)]
-    pub(super) fn wake_on(&mut self, available: Available<A>) {
+    pub(super) fn unblock_context(&mut self, available: Available<A>) {
         let context = available.context;
         if self[context].has(ContextFlag::Sporadic) {
             let now = self.core.now;
@@ -242,7 +243,7 @@ impl<A: Arch> Kernel<A> {
         let now = self.core.now;
         let amount = match is_kept {
             true => amount,
-            false => self[context].restart(now),
+            false => self[context].count_from(now),
         };
         let rank = self.fast_preemption_rank(next);
         self.arm_for(amount, rank);

@@ -37,11 +37,15 @@ impl<A: Arch> Kernel<A> {
         eligible(self[context].is_configured() && !self[context].is_round_robin())?;
         eligible(!self[context].may_expire_while_blocked())?;
         let left = self[context].head().amount.saturating_sub(reading.consumed);
-        eligible(left < self.min_budget())?;
+        debug_assert!(left < self.min_budget());
         let (server, is_alone) = self.first_receiver(handler.object)?;
         let reply = self.reply_of(server)?.ok_or(NotEligible)?;
         let available = self.can_run(server, reading.now)?;
         self.runs_after_block(thread, server, reading.now)?;
+        // Beside a ready thread with a criticality, the ready queues decide between threads of one priority.
+        let domain = self.core.current_domain();
+        let is_usual = (self.core.ready).first_normal(domain, self[server].priority);
+        eligible(is_usual.is_some())?;
 
         self.commit_reading(Some(reading));
         self.charge_slice(context, reading.consumed);

@@ -283,13 +283,13 @@ impl<A: Arch> SchedContext<A> {
     #[inline(always)]
     pub fn unblock(&mut self, now: Ticks) {
         if self.is_configured() && !self.is_round_robin() {
-            self.restart(now);
+            self.count_from(now);
         }
     }
 
     /// The same of a context with a budget and a period. Returns the head replenishment.
     #[inline(never)]
-    pub fn restart(&mut self, now: Ticks) -> Ticks {
+    pub fn count_from(&mut self, now: Ticks) -> Ticks {
         let mut refills = self.refills();
         refills.unblock(now);
         refills.head().amount

@@ -29,6 +29,12 @@ impl PreemptionRank {
         Self(rank + 1)
     }
 
+    /// That at which a thread of this rank goes first, too, if it has waited longer.
+    #[inline(always)]
+    pub(crate) const fn at(rank: u16) -> Self {
+        Self(rank)
+    }
+
     /// The rank itself.
     #[inline(always)]
     pub(crate) const fn rank(self) -> u16 {

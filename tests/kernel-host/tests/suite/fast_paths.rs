@@ -303,7 +303,7 @@ fn calls_with_the_budget_for_a_threshold_are_short() {
 fn a_threshold_above_what_is_left_is_not_eligible() {
     let mut scene = behind_a_threshold(false, [60, 0]);
     scene.machine.advance(30);
-    // Neither in what was charged, nor in what is left of the head: 10 of 70 ticks are not yet charged.
+    // 30 of 100 ticks are used, which nothing has charged yet; the threshold asks for 60 and the smallest budget.
     assert!(!scene.call(&words(0)));
     assert!(!scene.machine.runs(scene.server));
     let mut scene = behind_a_threshold(false, [60, 0]);
@@ -520,6 +520,62 @@ fn ends_of_budgets_without_an_eligible_handler_are_not_short() {
     assert!(scene.machine.runs(scene.client));
     assert!(!scene.is_fast(|scene| scene.machine.advance(100)));
     assert!(scene.machine.runs(other));
+}
+
+/// The slow path lets a ready thread with a criticality go before the handler.
+#[test]
+fn the_end_of_a_budget_beside_a_thread_with_a_criticality_is_not_short() {
+    let mut scene = with_a_timeout_handler(5, true);
+    let critical = scene.machine.spawn(Spec::new("critical", 4).active());
+    scene.machine.set_criticality(critical, 1);
+    assert!(scene.machine.runs(scene.client));
+    assert!(!scene.is_fast(|scene| scene.machine.advance(100)));
+}
+
+/// The handler could not run without a budget that a threshold asks for, so there is none.
+#[test]
+fn the_end_of_a_budget_with_a_handler_behind_a_threshold_is_not_short() {
+    let mut scene = with_a_timeout_handler(9, true);
+    let set = Method::CNodeEndpointSetThreshold;
+    let endpoint = scene.endpoint;
+    scene.machine.in_root(set, endpoint, &[30, 0]).unwrap();
+    assert!(!scene.is_fast(|scene| scene.machine.advance(100)));
+    assert!(!scene.machine.runs(scene.server));
+}
+
+/// The handler must not overtake a thread whose release came while the client ran.
+#[test]
+fn the_end_of_a_budget_while_another_thread_is_due_is_not_short() {
+    let mut scene = with_a_timeout_handler(3, true);
+    let client = scene.client;
+    let due = (scene.machine).spawn(Spec::new("due", 4).budget(Budget::new(40, 60)));
+    scene.machine.suspend(client);
+    assert!(scene.machine.runs(due));
+    scene.machine.yield_now(due);
+    scene.machine.resume(client);
+    assert!(scene.machine.runs(client));
+    assert!(!scene.is_fast(|scene| scene.machine.advance(100)));
+    assert!(scene.machine.runs(due));
+}
+
+/// A thread that is due comes before one of the same priority that became ready after its release.
+#[test]
+fn a_waiting_thread_lets_no_ready_thread_overtake_a_due_one_of_the_same_priority() {
+    let mut scene = Scene::new(5, true);
+    let (client, server, notification) = (scene.client, scene.server, scene.notification);
+    let spec = Spec::new("due", 5).budget(Budget::new(100, 1000));
+    let due = scene.machine.spawn(spec);
+    scene.machine.suspend(client);
+    assert!(scene.machine.runs(due));
+    scene.machine.yield_now(due);
+    scene.machine.resume(client);
+    scene.machine.advance(2000);
+    assert!(scene.machine.runs(client));
+    scene.machine.send(client, scene.endpoint, &words(0));
+    assert!(scene.machine.runs(client));
+    assert_eq!(scene.machine.state(server), State::Runnable);
+    assert!(!scene.is_fast(|scene| scene.machine.wait(client, notification)));
+    assert!(scene.machine.runs(due));
 }
 
 #[test]

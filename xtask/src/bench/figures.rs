@@ -32,7 +32,7 @@ pub(super) fn with_scheduler(
     measured: &[Measurement],
     kernel: &str,
 ) -> Result<String> {
-    let other = reference::read(workspace, platform, &Hardening::default())?;
+    let other = reference::read(workspace, platform, &Results::Plain)?;
     let mut text = format!(
         "{kernel}\n# The scheduler of the library `dispatcher`, with up to 128 tasks on one core: the largest mean, and the \
          largest sample.\n[scheduler]\n"

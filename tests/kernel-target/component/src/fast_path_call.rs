@@ -32,6 +32,7 @@ tests![
     an_address_space_without_its_identifier,
     another_address_space_without_an_identifier,
     callers_without_floating_point,
+    callers_without_floating_point_when_no_thread_owns_the_unit,
     servers_without_floating_point,
 ];
 
@@ -455,6 +456,33 @@ fn callers_without_floating_point(test: &mut Test) -> Outcome {
     caller.start()?;
     check!(fpu_holds(5));
     check_eq!(noted(), "c");
+    Ok(())
+}
+
+/// The caller takes the right to use the unit from its owner, and calls a server that uses it.
+fn callers_without_floating_point_when_no_thread_owns_the_unit(test: &mut Test) -> Outcome {
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    test.spawn_passive(ABOVE, move || {
+        endpoint.recv(reply);
+        fill_fpu(7);
+        reply.send(Message::empty(0));
+    })?;
+    let owner = test.tcb;
+    let caller = test.thread(ABOVE, move || {
+        note(if owner.set_flags(0, FPU_DISABLED).is_ok() {
+            'd'
+        } else {
+            'e'
+        });
+        endpoint.call(Message::empty(0));
+        note('c');
+    })?;
+    caller.tcb.set_flags(0, FPU_DISABLED)?;
+    fill_fpu(5);
+    caller.start()?;
+    owner.set_flags(FPU_DISABLED, 0)?;
+    check!(fpu_holds(5));
+    check_eq!(noted(), "dc");
     Ok(())
 }
 

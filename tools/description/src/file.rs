@@ -60,6 +60,9 @@ pub struct Component {
     /// Numbers, flags and texts for the program, by name.
     pub arguments: Table<Argument>,
 
+    /// It may use the floating-point unit, which programs for a target without one do not; false by default.
+    pub floating_point: Option<At<bool>>,
+
     /// The time that it may use in each period.
     pub budget: Option<At<Duration>>,
     /// The time after which used budget comes back.

@@ -183,6 +183,8 @@ pub struct Component {
     pub watches: Vec<ComponentId>,
     /// Whether the run ends when it ends.
     pub ends_run: bool,
+    /// Whether it may use the floating-point unit.
+    pub floating_point: bool,
     /// What happens after a fault.
     pub on_fault: FaultAction,
     /// What happens when its time is used up.

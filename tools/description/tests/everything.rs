@@ -276,4 +276,5 @@ fn what_an_analysis_needs_is_resolved() {
     assert_eq!(system[doctor.serves[0]].service, Some(ms(1)));
     let watched: Vec<_> = doctor.watches.iter().map(|&id| &*system[id].name).collect();
     assert_eq!((watched, doctor.ends_run), (vec!["control"], true));
+    assert!(doctor.floating_point && !control.floating_point);
 }

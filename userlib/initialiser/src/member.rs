@@ -3,6 +3,7 @@
 use crate::devices;
 use crate::objects::{Objects, Role, badge, parameters};
 use system_table::{Component, Gift, Gifts, MOST_INTERRUPTS, OnFault, OnTimeout, TimeSource};
+use userlib::abi::thread_flags::FPU_DISABLED;
 use userlib::cap::{Attributes, IrqHandler, Line, Tcb};
 use userlib::loader::Program;
 use userlib::process::{Complete, Inspection, MOST_WRITABLE_PAGES, ProcessSize};
@@ -98,6 +99,9 @@ impl Member {
     ) -> Result {
         let (own, tcb) = (&objects.own[index], self.process.tcb);
         tcb.set_name(component.name);
+        if !component.floating_point {
+            tcb.set_flags(0, FPU_DISABLED)?;
+        }
         self.set_handlers(environment, objects, index, component)?;
         let authority = environment.tcb;
         tcb.set_mc_priority(authority, component.max_controlled_priority)?;

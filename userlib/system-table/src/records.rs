@@ -168,6 +168,8 @@ record! {
         restarts_within: u64,
         /// Whether the run ends when it ends, with its result.
         ends_run: bool,
+        /// Whether it may use the floating-point unit.
+        floating_point: bool,
     }
 }
 

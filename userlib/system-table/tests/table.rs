@@ -61,6 +61,7 @@ fn component(name: &str) -> Component<'_> {
         most_restarts: 5,
         restarts_within: 1_000_000,
         ends_run: false,
+        floating_point: true,
     }
 }
 

@@ -224,6 +224,7 @@ fn component(one: &Component) -> system_table::Component<'_> {
         most_restarts,
         restarts_within,
         ends_run: one.ends_run,
+        floating_point: one.floating_point,
     }
 }
 
@@ -378,6 +379,7 @@ pub(super) mod tests {
         assert_eq!((server.most_restarts, server.restarts_within), RESTARTS);
         let (client, gifts) = table.component(1).unwrap();
         assert!(client.ends_run && !client.may_restart());
+        assert!(!client.floating_point);
         let names: Vec<_> = gifts.iter().map(|gift| gift.name()).collect();
         let device = ["serial", "serial-interrupt"];
         assert_eq!(names[..2], ["server", "report"]);

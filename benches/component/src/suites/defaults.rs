@@ -1,6 +1,5 @@
-//! What a program gets that asks for nothing else: threads that may not use the floating-point unit, and sporadic
-//! budgets with a period. The other suites measure threads that use the unit and, where nothing else is said, run on
-//! round-robin timeslices.
+//! What a component gets whose description says nothing else: no floating-point unit, and a sporadic budget. The other
+//! suites measure threads that use the unit and, where nothing else is said, run on round-robin timeslices.
 
 use super::interrupt::{STAMP, spin};
 use super::{PRIORITIES, benchmarks, ipc, signal as signals};

@@ -7,7 +7,8 @@
 //! and of tasks; nothing is allocated.
 //!
 //! A [`SharedServer`] decides which client's request a server serves next, and [`Lenders`] on which reservation it
-//! runs: [`McIpc`] by the protocol of that name, [`OneQueue`] by plain queues.
+//! runs: [`McIpc`] by the protocol of that name, [`OneQueue`] by plain queues. [`Nested`] is for
+//! servers that call one another.
 //!
 //! The book describes the library in `docs/src/concepts/scheduler-library.md`.
 
@@ -32,8 +33,8 @@ pub use edf_vd::{EdfVd, NotAccepted};
 pub use many_cores::{ManyCores, NotShown};
 pub use queue::Queue;
 pub use shared::{
-    Aborted, Client, Decision, Discipline, Invoked, Lenders, McIpc, OneQueue, Replied, Service,
-    SharedServer, SharingError,
+    Aborted, Caller, Client, Decision, Discipline, Invoked, Lenders, McIpc, Nested, NotLater,
+    OneQueue, Replied, Service, SharedServer, SharingError, Step,
 };
 pub use task::{Arrivals, Criticality, Overrun, Task, TaskId};
 pub use time::{Duration, Instant};

@@ -17,12 +17,20 @@ impl<T: Copy + Default + PartialEq, const N: usize> Default for Fifo<T, N> {
 }
 
 impl<T: Copy + PartialEq, const N: usize> Fifo<T, N> {
+    pub(super) fn entries(&self) -> &[T] {
+        &self.entries[..self.length]
+    }
+
+    pub(super) fn entries_mut(&mut self) -> &mut [T] {
+        &mut self.entries[..self.length]
+    }
+
     pub(super) fn first(&self) -> Option<T> {
-        self.entries[..self.length].first().copied()
+        self.entries().first().copied()
     }
 
     pub(super) fn contains(&self, entry: T) -> bool {
-        self.entries[..self.length].contains(&entry)
+        self.entries().contains(&entry)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -41,7 +49,7 @@ impl<T: Copy + PartialEq, const N: usize> Fifo<T, N> {
 
     /// Removes the entry; whether it was there. The order of the others stays.
     pub(super) fn remove(&mut self, entry: T) -> bool {
-        let entries = &mut self.entries[..self.length];
+        let entries = self.entries_mut();
         let Some(place) = entries.iter().position(|it| *it == entry) else {
             return false;
         };

@@ -7,12 +7,14 @@
 mod fifo;
 mod lenders;
 mod mc_ipc;
+mod nested;
 mod one_queue;
 
 use crate::task::TaskId;
 
 pub use lenders::{Decision, Lenders};
 pub use mc_ipc::McIpc;
+pub use nested::{Caller, Nested, NotLater, Step};
 pub use one_queue::{Discipline, OneQueue};
 
 /// A task that calls shared servers.
@@ -65,6 +67,8 @@ pub enum Aborted {
 pub enum SharingError {
     /// The cluster's or the task's number is too large.
     NoClient,
+    /// There is no such server, or the caller may not call it.
+    NoServer,
     /// The client waits for a request already.
     Waits,
     /// The client does not wait: it has not invoked the server, or was aborted, or has got its reply.

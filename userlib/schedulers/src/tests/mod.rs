@@ -21,3 +21,17 @@ pub(crate) enum Fault {
     /// A job displaces one of the same deadline if its task was added later.
     TiesDisplace,
 }
+
+/// What is left out of the rules for nested servers: negative controls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NestedFault {
+    None,
+    /// A free server serves any call, whatever requests with earlier tickets may still need.
+    NoTickets,
+    /// Nested calls of orphans wait.
+    NoRefusal,
+    /// A client lends only to its own request, not to those for which that waits.
+    NoInheritance,
+    /// A core with an orphan has another request in progress.
+    NoBackPressure,
+}

@@ -3,6 +3,7 @@
 mod bound;
 mod lenders;
 mod model;
+mod nested;
 mod parts;
 mod passing;
 mod rules;

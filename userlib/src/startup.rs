@@ -65,6 +65,13 @@ pub const HEAP: &str = ".heap";
 /// What the component needs to read the monotonic clock.
 pub const CLOCK: &str = ".clock";
 
+/// What the component needs to set the one-shot timer: its registers, its interrupt, and what that signals.
+pub const ALARM: &str = ".alarm";
+/// See [`ALARM`].
+pub const ALARM_INTERRUPT: &str = ".alarm-interrupt";
+/// See [`ALARM`].
+pub const ALARM_SIGNAL: &str = ".alarm-signal";
+
 /// Another component's time.
 #[derive(Clone, Debug)]
 pub struct Watched {

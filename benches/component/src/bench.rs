@@ -7,7 +7,9 @@ use core::ops::{Deref, DerefMut};
 use userlib::cap::{
     Attributes, Endpoint, Frame, Notification, SchedContext, SchedControl, SchedParameters, Tcb,
 };
+use userlib::drivers::Alarm;
 use userlib::thread::ThreadParameters;
+use userlib::time::Clock;
 use userlib::{CPtr, Capability, Environment, Message, Microseconds, Result, Rights, Startup};
 
 /// While the benchmark's first thread has this priority, all other threads run before it.
@@ -42,6 +44,7 @@ pub struct Bench {
     pub cores: usize,
     /// Counter frequency in megahertz, for runs in which instructions are not counted.
     pub megahertz: usize,
+    startup: &'static Startup,
     environment: Environment,
     /// The `SchedControl` capability of the first core; those of the other cores are in the slots after it.
     controls: SchedControl,
@@ -77,10 +80,21 @@ impl Bench {
             controls: environment.sched_control,
             time: startup.capability(names::TIME),
             environment,
+            startup,
             partner: startup.capability(names::PARTNER),
             partner_time: startup.capability(names::PARTNER_TIME),
             runner: startup.capability(names::RUNNER),
         }
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> Clock {
+        Clock::from_startup(self.startup)
+    }
+
+    /// The board's timer, for benchmarks that do not request interrupts of the runner.
+    pub fn alarm(&self) -> Alarm {
+        Alarm::from_startup(self.startup)
     }
 
     /// The counter of instructions or cycles.

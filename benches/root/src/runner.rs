@@ -7,6 +7,7 @@ use userlib::cap::{Attributes, Endpoint, Notification, Reply, SchedContext, Sche
 use userlib::drivers::Alarm;
 use userlib::environment::{SharedPage, names as own};
 use userlib::process::ProcessSize;
+use userlib::time::Clock;
 use userlib::{
     BootInfo, CPtr, Capability, Environment, Error, Fault, Message, Microseconds, Outcome, Process,
     Result, Rights, archive, boot,
@@ -43,6 +44,7 @@ pub struct Runner<'a> {
     endpoint: Endpoint,
     reply: Reply,
     alarm: Alarm,
+    clock: Clock,
     counter: Option<Counter>,
     megahertz: usize,
     cores: usize,
@@ -57,6 +59,7 @@ impl<'a> Runner<'a> {
             endpoint: environment.allocator.create()?,
             reply: environment.allocator.create()?,
             alarm: Alarm::open(environment)?,
+            clock: Clock::start(environment, boot)?,
             counter: counter::find(environment)?,
             megahertz: counter::megahertz(boot),
             cores: boot.sched_control.len(),
@@ -158,6 +161,8 @@ impl<'a> Runner<'a> {
             let control = CPtr(first + core);
             process.give(environment, own::SCHED_CONTROL, control, Rights::ALL)?;
         }
+        self.alarm.give(environment, process)?;
+        self.clock.give(environment, process)?;
         let endpoint = self.endpoint;
         process.give_badged(environment, names::RUNNER, endpoint, Rights::ALL, BY_CALLER)?;
         // Last, because it takes the remaining memory.

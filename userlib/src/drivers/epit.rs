@@ -1,11 +1,13 @@
 //! The timer of i.MX boards, in one-shot mode.
 
 use crate::board::{EPIT1, EPIT1_INTERRUPT};
-use crate::cap::Slot;
+use crate::cap::{Attributes, Frame, Slot};
 use crate::epit::Epit;
-use crate::{Environment, Microseconds, Result, boot};
+use crate::startup::ALARM;
+use crate::{Environment, Microseconds, Process, Result, Rights, Startup, boot};
 
 pub(super) struct Timer {
+    frame: Option<Frame>,
     epit: Epit,
 }
 
@@ -15,10 +17,29 @@ impl Timer {
     pub(super) const LONGEST: Microseconds = Microseconds(u32::MAX as u64);
 
     pub(super) fn open(environment: &mut Environment) -> Result<Self> {
-        let (_, address) = environment.map_device(EPIT1)?;
-        Ok(Self {
+        let (frame, address) = environment.map_device(EPIT1)?;
+        Ok(Self::at(Some(frame), address))
+    }
+
+    fn at(frame: Option<Frame>, address: usize) -> Self {
+        Self {
+            frame,
             epit: Epit::at(address),
-        })
+        }
+    }
+
+    pub(super) fn give(&self, environment: &mut Environment, process: &mut Process) -> Result {
+        let frame = self.frame.expect("only an opened timer can be given");
+        let (rights, attributes) = (Rights::READ_WRITE, Attributes::DEVICE);
+        process.map(environment, ALARM, frame, rights, attributes)?;
+        Ok(())
+    }
+
+    pub(super) fn from_startup(startup: &Startup) -> Self {
+        let (address, _) = startup
+            .find_memory(ALARM)
+            .expect("the parent gave no timer");
+        Self::at(None, address)
     }
 
     pub(super) fn issue(slot: Slot) -> Result {

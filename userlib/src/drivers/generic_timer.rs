@@ -4,7 +4,7 @@
 
 use crate::board::PHYSICAL_TIMER_INTERRUPT;
 use crate::cap::Slot;
-use crate::{Environment, Microseconds, Result, arch, boot};
+use crate::{Environment, Microseconds, Process, Result, Startup, arch, boot};
 
 pub(super) struct Timer {
     frequency: u64,
@@ -17,9 +17,22 @@ impl Timer {
     pub(super) const LONGEST: Microseconds = Microseconds(100 * 365 * 86_400 * 1_000_000);
 
     pub(super) fn open(_: &mut Environment) -> Result<Self> {
-        Ok(Self {
+        Ok(Self::new())
+    }
+
+    fn new() -> Self {
+        Self {
             frequency: arch::timer_frequency(),
-        })
+        }
+    }
+
+    /// Does nothing: every user has access or none.
+    pub(super) fn give(&self, _: &mut Environment, _: &mut Process) -> Result {
+        Ok(())
+    }
+
+    pub(super) fn from_startup(_: &Startup) -> Self {
+        Self::new()
     }
 
     pub(super) fn issue(slot: Slot) -> Result {

@@ -1,5 +1,5 @@
 //! Drivers for the devices that each board has; the names are the same on all boards. A root task opens the one-shot
-//! timer [`Alarm`]; a component to which the description gives the device `serial` makes it a [`Serial`], and that a
+//! timer [`Alarm`], and may give it to a component; a component to which the description gives the device `serial` makes it a [`Serial`], and that a
 //! [`Writer`].
 
 #[cfg(feature = "devices-zynqmp")]
@@ -35,7 +35,8 @@ pub use uart_16550::Serial;
 pub use writer::Writer;
 
 use crate::cap::{IrqHandler, Notification, Slot};
-use crate::{CPtr, Capability, Environment, Microseconds, Result};
+use crate::startup::{ALARM_INTERRUPT, ALARM_SIGNAL};
+use crate::{CPtr, Capability, Environment, Microseconds, Process, Result, Rights, Startup};
 
 /// A timer that signals a notification once.
 pub struct Alarm {
@@ -56,6 +57,36 @@ impl Alarm {
             interrupt: Interrupt::open(environment, Timer::issue)?,
             rest: Microseconds(0),
         })
+    }
+
+    /// Gives a process access to the timer. Only one of its holders may use it at a time.
+    ///
+    /// # Panics
+    /// If this timer was given by a parent, not opened.
+    pub fn give(&self, environment: &mut Environment, process: &mut Process) -> Result {
+        let Interrupt {
+            handler,
+            notification,
+        } = self.interrupt;
+        self.timer.give(environment, process)?;
+        process.give(environment, ALARM_INTERRUPT, handler, Rights::ALL)?;
+        process.give(environment, ALARM_SIGNAL, notification, Rights::ALL)?;
+        Ok(())
+    }
+
+    /// The timer that the parent gave.
+    ///
+    /// # Panics
+    /// If the parent gave none.
+    pub fn from_startup(startup: &Startup) -> Self {
+        Self {
+            timer: Timer::from_startup(startup),
+            interrupt: Interrupt {
+                handler: startup.capability(ALARM_INTERRUPT),
+                notification: startup.capability(ALARM_SIGNAL),
+            },
+            rest: Microseconds(0),
+        }
     }
 
     /// The notification that the timer signals.

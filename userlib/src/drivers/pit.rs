@@ -1,7 +1,8 @@
 //! The programmable interval timer of PCs, channel 0 (Intel 8254 data sheet).
 
 use crate::cap::{IoApicPin, IoPort, Slot};
-use crate::{CPtr, Capability, Environment, Microseconds, Result, boot};
+use crate::startup::ALARM;
+use crate::{CPtr, Capability, Environment, Microseconds, Process, Result, Rights, Startup, boot};
 
 /// Timer ticks per second.
 const FREQUENCY: u64 = 1_193_182;
@@ -34,6 +35,17 @@ impl Timer {
         Ok(Self {
             ports: IoPort::at(CPtr(slot.index)),
         })
+    }
+
+    pub(super) fn give(&self, environment: &mut Environment, process: &mut Process) -> Result {
+        process.give(environment, ALARM, self.ports, Rights::ALL)?;
+        Ok(())
+    }
+
+    pub(super) fn from_startup(startup: &Startup) -> Self {
+        Self {
+            ports: startup.capability(ALARM),
+        }
     }
 
     pub(super) fn issue(slot: Slot) -> Result {

@@ -14,13 +14,16 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use dispatcher::source::{Inbox, Local, Source, Turn, YieldToTimeout};
 use dispatcher::{Configuration, Dispatcher};
 use schedulers::{Arrivals, Cluster, Duration, Instant, LowTasks, Task, Unchecked};
-use userlib::Result;
+use userlib::cap::SchedContext;
+use userlib::{Environment, Result};
 
 mod release;
+mod sources;
 
 use release::release;
+use sources::source;
 
-benchmarks![decision: TASKS.len(), release: TASKS.len()];
+benchmarks![decision: TASKS.len(), source: sources::NAMES.len(), release: TASKS.len()];
 
 /// Numbers of tasks.
 const TASKS: [usize; 4] = [2, 8, 32, 128];
@@ -48,12 +51,12 @@ static WOKEN: AtomicUsize = AtomicUsize::new(0);
 static DECIDED: AtomicUsize = AtomicUsize::new(0);
 
 /// A source of time that notes both.
-struct Stamped {
-    source: YieldToTimeout,
+struct Stamped<S> {
+    source: S,
     counter: Counter,
 }
 
-impl Source for Stamped {
+impl<S: Source> Source for Stamped<S> {
     fn now(&mut self) -> Result<Instant> {
         self.source.now()
     }
@@ -63,6 +66,14 @@ impl Source for Stamped {
         let turn = self.source.turn(local, idle, until, inbox);
         WOKEN.store(self.counter.now(), Relaxed);
         turn
+    }
+
+    fn signalled(&mut self) -> Result<bool> {
+        self.source.signalled()
+    }
+
+    fn lift(&mut self, local: &Local) -> Result {
+        self.source.lift(local)
     }
 }
 
@@ -143,16 +154,38 @@ fn read(counter: Counter, task: usize) {
     LAST[own].store(now, Relaxed);
 }
 
-/// Measures decisions with YieldToTimeout as the source of time.
+/// Measures decisions with YieldToTimeout as the source of time, and their parts.
 fn decision(bench: &mut Bench, variant: usize) -> Result {
-    let (tasks, counter) = (TASKS[variant], bench.counter());
+    let tasks = TASKS[variant];
+    run(bench, tasks, |_, context| Ok(YieldToTimeout::new(context)))?;
+    let parameters = [("tasks", tasks.into())];
+    for (name, decisions) in [("preempting", &PREEMPTING), ("cooperative", &COOPERATIVE)] {
+        bench.report(
+            name,
+            &parameters,
+            &decisions.samples(tasks, &decisions.took),
+        );
+    }
+    for (part, took) in PARTS.iter().zip(&PREEMPTING.parts) {
+        bench.report(part, &parameters, &PREEMPTING.samples(tasks, took));
+    }
+    Ok(())
+}
+
+/// Runs so many tasks with a source of time, so that enough decisions are noted.
+fn run<S: Source>(
+    bench: &mut Bench,
+    tasks: usize,
+    source: impl FnOnce(&mut Environment, SchedContext) -> Result<S>,
+) -> Result {
+    let counter = bench.counter();
     let configuration = Configuration {
         controls: [bench.sched_control],
         priority: PRIORITY,
     };
     let cluster = Cluster::<1, MOST>::new(LowTasks::Stop);
-    let mut dispatcher = Dispatcher::new(bench, cluster, configuration, |_, context| {
-        let source = YieldToTimeout::new(context);
+    let mut dispatcher = Dispatcher::new(bench, cluster, configuration, |environment, context| {
+        let source = source(environment, context)?;
         Ok(Stamped { source, counter })
     })?;
     let short = tasks as u64 - 1;
@@ -182,16 +215,5 @@ fn decision(bench: &mut Bench, variant: usize) -> Result {
     let end = dispatcher.now() + Duration(START + APART * (ROUNDS + tasks + 2) as u64);
     dispatcher.run(bench, end, |_| ())?;
     dispatcher.stop()?;
-    let parameters = [("tasks", tasks.into())];
-    for (name, decisions) in [("preempting", &PREEMPTING), ("cooperative", &COOPERATIVE)] {
-        bench.report(
-            name,
-            &parameters,
-            &decisions.samples(tasks, &decisions.took),
-        );
-    }
-    for (part, took) in PARTS.iter().zip(&PREEMPTING.parts) {
-        bench.report(part, &parameters, &PREEMPTING.samples(tasks, took));
-    }
     Ok(())
 }

@@ -9,7 +9,7 @@ use crate::time::Ticks;
 /// the matches on one path, and each query follows one path, of as many steps as a priority has bits.
 ///
 /// Inner nodes are numbered from 1, the root; the children of *n* are *2n* and *2n+1*. Half of the inner nodes, those
-/// from [`LAST`] on, have two priorities as their children. So the number of a node is one byte, which is a valid index
+/// from 128 on, have two priorities as their children. So the number of a node is one byte, which is a valid index
 /// whatever its value.
 #[derive(Debug)]
 pub struct Tournament {

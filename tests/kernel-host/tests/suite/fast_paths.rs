@@ -87,18 +87,18 @@ proptest! {
 }
 
 /// A client, and a server that waits for its message.
-struct Scene {
-    machine: Machine,
-    client: Task,
-    server: Task,
-    endpoint: CPtr,
-    notification: CPtr,
-    reply: CPtr,
+pub(super) struct Scene {
+    pub(super) machine: Machine,
+    pub(super) client: Task,
+    pub(super) server: Task,
+    pub(super) endpoint: CPtr,
+    pub(super) notification: CPtr,
+    pub(super) reply: CPtr,
 }
 
 impl Scene {
     /// The server has the given priority, and a scheduling context of its own if `active`.
-    fn new(priority: u8, active: bool) -> Self {
+    pub(super) fn new(priority: u8, active: bool) -> Self {
         let mut machine = Machine::new();
         let (endpoint, notification) = (machine.endpoint(), machine.notification());
         let reply = machine.reply();
@@ -141,20 +141,20 @@ impl Scene {
     }
 
     /// Whether a fast path was taken.
-    fn is_fast(&mut self, act: impl FnOnce(&mut Self)) -> bool {
+    pub(super) fn is_fast(&mut self, act: impl FnOnce(&mut Self)) -> bool {
         let before = self.machine.kernel.instruments.watch.fast_paths;
         act(self);
         self.machine.kernel.instruments.watch.fast_paths > before
     }
 
-    fn call(&mut self, message: &Message) -> bool {
+    pub(super) fn call(&mut self, message: &Message) -> bool {
         self.is_fast(|scene| {
             (scene.machine).call(scene.client, scene.endpoint, message);
         })
     }
 }
 
-fn words(count: usize) -> Message {
+pub(super) fn words(count: usize) -> Message {
     Message::new(1, &vec![7; count])
 }
 
@@ -278,84 +278,6 @@ fn capabilities_in_messages_are_not_usual() {
     assert!(scene.machine.runs(scene.server));
 }
 
-/// A scene whose endpoint has a threshold, in which the client has a budget of 100 ticks.
-fn behind_a_threshold(active: bool, threshold: [usize; 2]) -> Scene {
-    let mut scene = Scene::new(5, active);
-    let set = Method::CNodeEndpointSetThreshold;
-    let (endpoint, context) = (scene.endpoint, scene.client.context);
-    scene.machine.in_root(set, endpoint, &threshold).unwrap();
-    (scene.machine.configure(context, Budget::new(100, 1000))).unwrap();
-    assert!(scene.machine.runs(scene.client));
-    scene
-}
-
-#[test]
-fn calls_with_the_budget_for_a_threshold_are_short() {
-    for (active, threshold) in [(false, [30, 0]), (true, [30, 0]), (false, [80, 0])] {
-        let mut scene = behind_a_threshold(active, threshold);
-        assert!(scene.call(&words(1)), "{active} {threshold:?}");
-        assert!(scene.machine.runs(scene.server));
-        assert_eq!(scene.machine.received(scene.server).words, [7]);
-    }
-}
-
-#[test]
-fn a_threshold_above_what_is_left_is_not_eligible() {
-    let mut scene = behind_a_threshold(false, [60, 0]);
-    scene.machine.advance(30);
-    // 30 of 100 ticks are used, which nothing has charged yet; the threshold asks for 60 and the smallest budget.
-    assert!(!scene.call(&words(0)));
-    assert!(!scene.machine.runs(scene.server));
-    let mut scene = behind_a_threshold(false, [60, 0]);
-    scene.machine.advance(20);
-    assert!(scene.call(&words(0)));
-}
-
-#[test]
-fn flags_of_a_threshold_are_not_eligible() {
-    for flags in [endpoint_flags::LIMIT, endpoint_flags::TELL_BUDGET] {
-        let mut scene = behind_a_threshold(false, [30, flags]);
-        assert!(!scene.call(&words(0)));
-        assert!(scene.machine.runs(scene.server));
-        // A context with a limit needs a budget check at every entry.
-        let (server, notification) = (scene.server, scene.notification);
-        let is_short = scene.is_fast(|scene| scene.machine.signal(server, notification));
-        assert_eq!(is_short, flags != endpoint_flags::LIMIT);
-    }
-}
-
-#[test]
-fn messages_without_a_reply_and_faults_are_not_eligible_behind_a_threshold() {
-    let mut scene = behind_a_threshold(true, [30, 0]);
-    let (client, endpoint) = (scene.client, scene.endpoint);
-    assert!(!scene.is_fast(|scene| scene.machine.send(client, endpoint, &words(0))));
-    let mut scene = behind_a_threshold(false, [30, 0]);
-    let spec = Spec::new("faulty", 5).budget(Budget::new(100, 1000));
-    let faulty = scene.machine.spawn(spec.fault_handler(scene.endpoint));
-    scene.machine.suspend(scene.client);
-    assert!(scene.machine.runs(faulty));
-    let fault = kernel::object::Fault::UserException { number: 6, code: 0 };
-    assert!(!scene.is_fast(|scene| scene.machine.fault(faulty, fault)));
-}
-
-#[test]
-fn waiting_again_behind_a_threshold_is_short_for_a_server_without_a_context() {
-    for active in [false, true] {
-        let mut scene = behind_a_threshold(active, [30, 0]);
-        assert!(scene.call(&words(0)));
-        let is_short = scene.is_fast(|scene| {
-            let (server, reply) = (scene.server, scene.reply);
-            (scene.machine).reply_recv(server, scene.endpoint, reply, &words(0));
-        });
-        assert_eq!(is_short, !active);
-        assert!(scene.machine.runs(scene.client));
-        // The threshold is still there.
-        scene.machine.advance(60);
-        assert!(!scene.call(&words(0)));
-        assert!(!scene.machine.runs(scene.server));
-    }
-}
-
 #[test]
 fn capabilities_without_the_rights_are_not_usual() {
     for rights in [Rights::READ, Rights::WRITE, Rights::GRANT] {
@@ -468,158 +390,6 @@ fn a_yield_with_a_criticality_is_not_eligible_beside_another_thread() {
         assert_eq!(is_short, criticality == 0);
         assert!(machine.runs(if is_short { second } else { first }));
     }
-}
-
-/// The client of a scene gets a budget of 100 ticks, and the server as its timeout handler.
-fn with_a_timeout_handler(priority: u8, active: bool) -> Scene {
-    let mut scene = Scene::new(priority, active);
-    let (client, endpoint) = (scene.client, scene.endpoint);
-    let budget = Budget::new(100, 1000);
-    (scene.machine.configure(client.context, budget)).unwrap();
-    let set = Method::TcbSetTimeoutEndpoint;
-    (scene.machine.invoke(client.tcb, set, &[], &[endpoint])).unwrap();
-    assert!(scene.machine.runs(client));
-    scene
-}
-
-#[test]
-fn ends_of_budgets_with_a_handler_are_short() {
-    for priority in [3, 5, 9] {
-        let mut scene = with_a_timeout_handler(priority, true);
-        assert!(scene.is_fast(|scene| scene.machine.advance(100)));
-        assert!(scene.machine.runs(scene.server));
-        assert_eq!(scene.machine.state(scene.client), State::Calling);
-        let refills = scene.machine.refills(scene.client.context);
-        assert_eq!(refills.iter().map(|refill| refill.1).sum::<u64>(), 100);
-    }
-}
-
-#[test]
-fn ends_of_budgets_without_an_eligible_handler_are_not_short() {
-    // A passive handler can't run: the context has no budget left.
-    let mut scene = with_a_timeout_handler(9, false);
-    assert!(!scene.is_fast(|scene| scene.machine.advance(100)));
-    // The handler does not wait.
-    let mut scene = with_a_timeout_handler(9, true);
-    scene.machine.suspend(scene.server);
-    assert!(scene.machine.runs(scene.client));
-    assert!(!scene.is_fast(|scene| scene.machine.advance(100)));
-    // It has used its own budget.
-    let mut scene = with_a_timeout_handler(9, true);
-    let server = scene.server;
-    (scene.machine.configure(server.context, Budget::new(40, 5000))).unwrap();
-    scene.machine.send(scene.client, scene.endpoint, &words(0));
-    assert!(scene.machine.runs(server));
-    scene.machine.advance(30);
-    scene.machine.recv(server, scene.endpoint, scene.reply);
-    assert!(scene.machine.runs(scene.client));
-    assert!(!scene.is_fast(|scene| scene.machine.advance(100)));
-    // Another thread comes before it.
-    let mut scene = with_a_timeout_handler(3, true);
-    let other = scene.machine.spawn(Spec::new("other", 4).active());
-    assert!(scene.machine.runs(scene.client));
-    assert!(!scene.is_fast(|scene| scene.machine.advance(100)));
-    assert!(scene.machine.runs(other));
-}
-
-/// The slow path lets a ready thread with a criticality go before the handler.
-#[test]
-fn the_end_of_a_budget_beside_a_thread_with_a_criticality_is_not_short() {
-    let mut scene = with_a_timeout_handler(5, true);
-    let critical = scene.machine.spawn(Spec::new("critical", 4).active());
-    scene.machine.set_criticality(critical, 1);
-    assert!(scene.machine.runs(scene.client));
-    assert!(!scene.is_fast(|scene| scene.machine.advance(100)));
-}
-
-/// The handler could not run without a budget that a threshold asks for, so there is none.
-#[test]
-fn the_end_of_a_budget_with_a_handler_behind_a_threshold_is_not_short() {
-    let mut scene = with_a_timeout_handler(9, true);
-    let set = Method::CNodeEndpointSetThreshold;
-    let endpoint = scene.endpoint;
-    scene.machine.in_root(set, endpoint, &[30, 0]).unwrap();
-    assert!(!scene.is_fast(|scene| scene.machine.advance(100)));
-    assert!(!scene.machine.runs(scene.server));
-}
-
-/// The handler must not overtake a thread whose release came while the client ran.
-#[test]
-fn the_end_of_a_budget_while_another_thread_is_due_is_not_short() {
-    let mut scene = with_a_timeout_handler(3, true);
-    let client = scene.client;
-    let due = (scene.machine).spawn(Spec::new("due", 4).budget(Budget::new(40, 60)));
-    scene.machine.suspend(client);
-    assert!(scene.machine.runs(due));
-    scene.machine.yield_now(due);
-    scene.machine.resume(client);
-    assert!(scene.machine.runs(client));
-    assert!(!scene.is_fast(|scene| scene.machine.advance(100)));
-    assert!(scene.machine.runs(due));
-}
-
-/// A thread that is due comes before one of the same priority that became ready after its release.
-#[test]
-fn a_waiting_thread_lets_no_ready_thread_overtake_a_due_one_of_the_same_priority() {
-    let mut scene = Scene::new(5, true);
-    let (client, server, notification) = (scene.client, scene.server, scene.notification);
-    let spec = Spec::new("due", 5).budget(Budget::new(100, 1000));
-    let due = scene.machine.spawn(spec);
-    scene.machine.suspend(client);
-    assert!(scene.machine.runs(due));
-    scene.machine.yield_now(due);
-    scene.machine.resume(client);
-    scene.machine.advance(2000);
-    assert!(scene.machine.runs(client));
-    scene.machine.send(client, scene.endpoint, &words(0));
-    assert!(scene.machine.runs(client));
-    assert_eq!(scene.machine.state(server), State::Runnable);
-    assert!(!scene.is_fast(|scene| scene.machine.wait(client, notification)));
-    assert!(scene.machine.runs(due));
-}
-
-#[test]
-fn ends_of_timeslices_and_of_idling_contexts_are_not_short() {
-    let idling = Budget {
-        idling: true,
-        ..Budget::new(100, 1000)
-    };
-    for budget in [Budget::slice(100), idling] {
-        let mut scene = with_a_timeout_handler(9, true);
-        (scene.machine.configure(scene.client.context, budget)).unwrap();
-        assert!(!scene.is_fast(|scene| scene.machine.advance(100)));
-    }
-}
-
-#[test]
-fn releases_of_higher_priority_threads_are_short() {
-    for priority in [4, 5, 6] {
-        let mut scene = Scene::new(3, true);
-        let spec = Spec::new("periodic", priority).budget(Budget::new(100, 1000));
-        let periodic = scene.machine.spawn(spec);
-        let client = scene.client;
-        scene.machine.suspend(client);
-        assert!(scene.machine.runs(periodic));
-        scene.machine.yield_now(periodic);
-        scene.machine.resume(client);
-        let is_short = scene.is_fast(|scene| scene.machine.advance(1000));
-        assert_eq!(is_short, priority > 5);
-        assert_eq!(scene.machine.runs(periodic), priority > 5);
-    }
-}
-
-#[test]
-fn a_release_ends_the_idle_loop_by_a_fast_path() {
-    let mut machine = Machine::new();
-    let spec = Spec::new("periodic", 5).budget(Budget::new(100, 1000));
-    let periodic = machine.spawn(spec);
-    machine.rest();
-    machine.yield_now(periodic);
-    assert_eq!(machine.running(), "none");
-    let before = machine.kernel.instruments.watch.fast_paths;
-    machine.advance(1000);
-    assert!(machine.kernel.instruments.watch.fast_paths > before);
-    assert!(machine.runs(periodic));
 }
 
 #[test]

@@ -19,6 +19,8 @@ mod delays;
 mod deletion;
 mod domains;
 mod fast_paths;
+mod fast_paths_threshold;
+mod fast_paths_timer;
 mod faults;
 mod idling;
 mod ipc;

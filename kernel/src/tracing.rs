@@ -29,12 +29,26 @@ use crate::token::Ptr;
 use crate::{arch::UserContext, object::ThreadState};
 
 #[cfg(feature = "tracing-from-boot")]
-pub(crate) use boot::reserve;
+pub(crate) use boot::{reserve, shared_bytes, shared_rings};
 #[cfg(feature = "tracing")]
 pub(crate) use ring::Tracer;
 #[cfg(feature = "tracing")]
 use ring::{id, number};
 pub(crate) use trace_format::{End, Move};
+
+/// User level has no ring.
+#[cfg(not(feature = "tracing-from-boot"))]
+mod no_boot {
+    pub(crate) const fn shared_bytes(_cores: usize) -> usize {
+        0
+    }
+
+    pub(crate) const fn shared_rings() -> core::iter::Empty<usize> {
+        core::iter::empty()
+    }
+}
+#[cfg(not(feature = "tracing-from-boot"))]
+pub(crate) use no_boot::{shared_bytes, shared_rings};
 
 /// Programs mark points by the numbers that readers of traces know.
 #[cfg(feature = "tracing")]

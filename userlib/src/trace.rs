@@ -4,9 +4,14 @@
 //! A thread marks its own jobs. If it has several tasks, it gives them numbers. [`Periodic`](crate::time::Periodic) marks the jobs of a thread as
 //! those of task 0.
 
+mod stream;
+
 use abi::Mark;
 
 use crate::syscall::trace_mark;
+
+pub use stream::{RING_BYTES, open, ring_frames};
+pub use trace_format as format;
 
 /// A job of a task was released. Several jobs of a task can be released and not done; their numbers tell them apart.
 #[inline(always)]

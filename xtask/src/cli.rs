@@ -7,7 +7,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use variants::{AbiOption, Attack, Cores, Events, Hardening, Kernel, LogLevel, Tracing};
+pub(crate) use variants::{
+    AbiOption, Attack, Cores, Events, Hardening, Keep, Kernel, LogLevel, Tracing,
+};
 
 /// Build, run, test and check Escapement.
 #[derive(Debug, Parser)]

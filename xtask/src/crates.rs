@@ -29,7 +29,7 @@ impl Layer {
     pub(crate) fn of(folder: &Path) -> Self {
         let mut parts = folder.iter().map(|part| part.to_str().unwrap_or_default());
         match (parts.next(), parts.next()) {
-            (Some("kernel"), Some("abi")) => Self::Abi,
+            (Some("kernel"), Some("abi" | "trace-format")) => Self::Abi,
             (Some("kernel"), _) => Self::Kernel,
             (Some("arch"), _) => Self::Arch,
             (Some("platforms"), _) => Self::Platform,

@@ -55,7 +55,8 @@ pub struct BootInfo {
     pub ipc_buffer: usize,
     /// Empty slots.
     pub empty: SlotRegion,
-    /// Always empty.
+    /// Frames of the rings of trace events, core by core, in a kernel that streams them, which maps them behind the extra
+    /// boot information; else empty.
     pub shared_frames: SlotRegion,
     /// Frames of the image, in address order.
     pub user_image_frames: SlotRegion,

@@ -29,6 +29,8 @@ pub const MIN_UNTYPED_BITS: usize = 4;
 pub const MAX_UNTYPED_BITS: usize = if WIDE { 47 } else { 29 };
 /// A page of the smallest size.
 pub const PAGE_BITS: usize = 12;
+/// A core's ring of trace events that user level empties.
+pub const STREAM_RING_BITS: usize = 19;
 /// An ASID pool.
 pub const ASID_POOL_BITS: usize = 12;
 /// The root of an address space.

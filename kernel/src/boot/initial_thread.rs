@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use abi::registers::{CAP, PC};
-use abi::sizes::{MIN_SCHED_CONTEXT_BITS, PAGE_BITS, TCB_BITS};
+use abi::sizes::{MIN_SCHED_CONTEXT_BITS, PAGE_BITS, STREAM_RING_BITS, TCB_BITS};
 use abi::{
     BootInfo, BootInfoHeader, BootInfoRecord, MAX_BOOT_UNTYPEDS, MAX_CRITICALITY, PRIORITIES,
     SlotRegion, slots,
@@ -105,6 +105,8 @@ struct Layout {
     /// Bytes of extra boot information, and of the memory for it.
     extra_length: usize,
     extra: Range<usize>,
+    /// Rings of trace events that user level empties.
+    rings: Range<usize>,
 }
 
 impl Layout {
@@ -123,11 +125,13 @@ impl Layout {
             _ => length.next_multiple_of(PAGE),
         };
         let extra = boot_info + PAGE..boot_info + PAGE + size;
+        let rings = crate::tracing::shared_bytes(parameters.nodes);
         Self {
             ipc_buffer: image.end,
             image,
             boot_info,
             extra_length: length,
+            rings: extra.end..extra.end + rings,
             extra,
         }
     }
@@ -137,7 +141,7 @@ impl Layout {
     fn cnode_radix(&self) -> usize {
         /// Slots for untyped memory, fixed slots, and one SchedControl for each core.
         const OTHERS: usize = MAX_BOOT_UNTYPEDS + slots::FIRST_DYNAMIC + crate::config::CORES;
-        let frames = (self.extra.end - self.image.start) / PAGE;
+        let frames = (self.rings.end - self.image.start) / PAGE;
         // A table has at least 2^8 entries; the ends of the image and the upper levels need a few more.
         let tables = frames.div_ceil(1 << 8) + 8;
         let taken = frames + tables + OTHERS;
@@ -178,7 +182,7 @@ fn provide_everything<A: Arch>(
         sched_control = provide_sched_control(kernel, boot, parameters.nodes);
     }
     let start = boot.next_slot();
-    let space = A::boot_space(kernel, boot, layout.image.start..layout.extra.end);
+    let space = A::boot_space(kernel, boot, layout.image.start..layout.rings.end);
     let user_image_paging = boot.region_from(start);
     kernel.insert_root(boot.slot(slots::INIT_THREAD_VSPACE), Cap::Arch(space.root));
     kernel.insert_root(
@@ -200,6 +204,7 @@ fn provide_everything<A: Arch>(
     }
     let physical = parameters.root_task.physical().start;
     let user_image_frames = provide_frames(kernel, boot, &space, layout.image.clone(), physical);
+    let shared_frames = provide_rings(kernel, boot, &space, layout.rings.start);
 
     let start = boot.next_slot();
     let mut untypeds = Untypeds::new();
@@ -220,7 +225,7 @@ fn provide_everything<A: Arch>(
             start: boot.next_slot(),
             end: boot.cnode().len(),
         },
-        shared_frames: SlotRegion::default(),
+        shared_frames,
         user_image_frames,
         user_image_paging,
         io_space_caps: SlotRegion::default(),
@@ -292,6 +297,25 @@ fn provide_extra<A: Arch>(
         }
     }
     provide_frames(kernel, boot, space, layout.extra.clone(), memory)
+}
+
+/// Provides the frames of the rings of trace events that user level empties, mapped from `address` on.
+fn provide_rings<A: Arch>(
+    kernel: &mut Kernel<A>,
+    boot: &mut BootAllocator<A>,
+    space: &BootSpace<A::Cap>,
+    mut address: usize,
+) -> SlotRegion {
+    let start = boot.next_slot();
+    for ring in crate::tracing::shared_rings() {
+        let end = address + (1 << STREAM_RING_BITS);
+        provide_frames(kernel, boot, space, address..end, A::to_physical(ring));
+        address = end;
+    }
+    match boot.region_from(start) {
+        region if region.is_empty() => SlotRegion::default(),
+        region => region,
+    }
 }
 
 fn start_thread<A: Arch>(

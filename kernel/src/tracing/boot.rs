@@ -4,6 +4,7 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use abi::sizes::STREAM_RING_BITS;
 use trace_format::{Detail, Kinds, Mode, Settings};
 
 use crate::arch::Arch;
@@ -11,13 +12,19 @@ use crate::boot::BootAllocator;
 use crate::config::CORES;
 use crate::sched::Scheduler;
 
-/// The size of a ring is 2 to this number of bytes: room for half a million events.
-const RING_BITS: usize = 24;
+/// The size of a ring is 2 to this number of bytes: room for half a million events. Of a stream, the root task has a
+/// capability to each page; it has room for 16,000.
+const RING_BITS: usize = match MODE {
+    Mode::Stream => STREAM_RING_BITS,
+    Mode::Stop | Mode::Overwrite => 24,
+};
 
 /// What happens when a ring is full: later events are lost, or with the environment variable `ESCAPEMENT_TRACE_KEEP`
-/// set to `last` when the kernel was built, the first ones are overwritten.
+/// set to `last` when the kernel was built, the first ones are overwritten; set to `stream`, the root task has the memory
+/// and makes room.
 const MODE: Mode = match option_env!("ESCAPEMENT_TRACE_KEEP") {
     Some(kept) if matches!(kept.as_bytes(), b"last") => Mode::Overwrite,
+    Some(kept) if matches!(kept.as_bytes(), b"stream") => Mode::Stream,
     _ => Mode::Stop,
 };
 
@@ -53,6 +60,21 @@ pub(crate) fn reserve<A: Arch>(boot: &mut BootAllocator<A>, cores: usize) {
     }
 }
 
+/// Whether user level has the memory of the rings.
+const IS_SHARED: bool = IS_ON && matches!(MODE, Mode::Stream);
+
+/// Bytes of the rings of so many cores that user level empties.
+pub(crate) const fn shared_bytes(cores: usize) -> usize {
+    if IS_SHARED { cores << RING_BITS } else { 0 }
+}
+
+/// The kernel's addresses of these rings, core by core, until the cores take them.
+pub(crate) fn shared_rings() -> impl Iterator<Item = usize> {
+    let rings = RINGS.iter().filter(|_| IS_SHARED);
+    let rings = rings.map(|ring| ring.load(Relaxed));
+    rings.filter(|&ring| ring != 0)
+}
+
 impl<A: Arch> Scheduler<A> {
     /// Lets this core write events from now on, if memory is reserved for them.
     pub(crate) fn trace_from_boot(&mut self) {
@@ -61,7 +83,8 @@ impl<A: Arch> Scheduler<A> {
             return;
         }
         let start = core::ptr::with_exposed_provenance_mut(address);
-        // SAFETY: so much memory was reserved for this, and it is taken only once.
+        // SAFETY: so much memory was reserved for this, and it is taken only once. Users may have it, too: the kernel
+        // reads nothing but the reader's position, as an atomic number.
         let memory =
             unsafe { core::slice::from_raw_parts_mut(start, (1 << RING_BITS) / size_of::<u64>()) };
         let settings = Settings {

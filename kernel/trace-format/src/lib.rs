@@ -1,13 +1,14 @@
 //! The format of trace events: what the kernel writes into the ring of a core, and what tools read from it.
 //!
 //! An event is 16 bytes, or 32 with its details ([`Detail`]). A ring ([`Ring`]) is a header and events of one size
-//! in a piece of memory; [`RingReader`] reads a copy of that memory. The page "The trace format" of the book
+//! in a piece of memory; [`RingReader`] reads a copy of that memory, and [`StreamReader`] the memory while it is written. The page "The trace format" of the book
 //! (`docs/src/trace-format.md`) is the reference. All numbers are little-endian.
 #![cfg_attr(not(test), no_std)]
 
 mod event;
 mod kind;
 mod ring;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -16,3 +17,4 @@ pub use kind::{Blocking, End, Kind, Kinds, Mark, Move, Reason};
 pub use ring::{
     Cost, Damage, Detail, HEADER_BYTES, MAGIC, Mode, Ring, RingReader, Settings, VERSION,
 };
+pub use stream::StreamReader;

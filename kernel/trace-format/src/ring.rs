@@ -2,19 +2,26 @@
 //! were lost, so that a copy of the memory is all that a reader needs.
 
 use core::fmt;
+use core::sync::atomic::{
+    AtomicU32,
+    Ordering::{Acquire, Relaxed, Release},
+    fence,
+};
 
 use crate::{Event, Kind, Kinds, ObjectId};
 
 /// The first bytes of a ring.
 pub const MAGIC: [u8; 8] = *b"ESCTRACE";
 /// The version of the format. A reader reads its own and all earlier ones.
-pub const VERSION: u16 = 3;
-/// Bytes of the header.
-pub const HEADER_BYTES: usize = 64;
+pub const VERSION: u16 = 4;
+/// Bytes of the header: a line that the kernel writes, and one that the reader of a stream writes.
+pub const HEADER_BYTES: usize = 2 * LINE_BYTES;
 
+/// Bytes of a line of the header: caches of several cores do not share it with other data.
+const LINE_BYTES: usize = 64;
 /// Memory is written in words: some processors write bytes one by one if they may not be aligned.
 const WORD: usize = 8;
-const HEADER_WORDS: usize = HEADER_BYTES / WORD;
+const LINE_WORDS: usize = LINE_BYTES / WORD;
 
 // Offsets in the header.
 const AT_VERSION: usize = 8;
@@ -23,12 +30,16 @@ const AT_DETAIL: usize = 11;
 const AT_MODE: usize = 12;
 const AT_CAPACITY: usize = 16;
 const AT_FREQUENCY: usize = 24;
-const AT_WRITTEN: usize = 32;
-const AT_LOST: usize = 40;
+pub(crate) const AT_WRITTEN: usize = 32;
+pub(crate) const AT_LOST: usize = 40;
 const AT_KINDS: usize = 48;
 const AT_COST: usize = 56;
 /// The first version that says what an event costs.
 const WITH_COST: u16 = 3;
+/// In the second line: how many events the reader of a stream has read.
+pub(crate) const AT_READ: usize = LINE_BYTES;
+/// The first version with a second line.
+const WITH_READER: u16 = 4;
 
 /// How much is written of each event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,11 +60,6 @@ impl Detail {
         }
     }
 
-    /// The place of the first event.
-    const fn first(self) -> usize {
-        HEADER_BYTES / self.bytes()
-    }
-
     /// The kinds of events that a ring has if these are wanted.
     const fn kinds(self, wanted: Kinds) -> Kinds {
         match self {
@@ -70,6 +76,8 @@ pub enum Mode {
     Stop = 0,
     /// A flight recorder: the oldest events are overwritten.
     Overwrite = 1,
+    /// A stream, which a reader empties in the meantime: events for which it has made no room yet are lost, and counted.
+    Stream = 2,
 }
 
 /// How a core is traced.
@@ -127,14 +135,22 @@ impl Cost {
 /// A ring that is written.
 #[derive(Debug)]
 pub struct Ring<'m> {
-    memory: &'m mut [u64],
+    header: &'m mut [u64; LINE_WORDS],
+    /// The lower half of the number of events that the reader of a stream has read. The reader writes it, and is not
+    /// trusted: with any value, events are lost or overwritten before they are read, and nothing else happens.
+    read: &'m AtomicU32,
+    events: &'m mut [u64],
     settings: Settings,
     /// The number of the core, in its place in an event's second word.
     core: u64,
     written: u64,
     lost: u64,
-    /// The place of the next event, counted from the start of the memory.
+    /// The number of events for which there is memory.
+    capacity: usize,
+    /// The place of the next event.
     next: usize,
+    /// The first place from which on it must be found out whether there is room.
+    limit: usize,
 }
 
 impl<'m> Ring<'m> {
@@ -143,8 +159,10 @@ impl<'m> Ring<'m> {
     pub fn new(memory: &'m mut [u64], settings: Settings) -> Option<Self> {
         let kinds = settings.detail.kinds(settings.kinds);
         let settings = Settings { kinds, ..settings };
-        let words = settings.detail.bytes() / WORD;
-        let capacity = memory.len().checked_sub(HEADER_WORDS)? / words;
+        let (header, rest) = memory.split_first_chunk_mut()?;
+        let (second_line, events) = rest.split_first_chunk_mut::<LINE_WORDS>()?;
+        // Positions of readers have 32 bits.
+        let capacity = (events.len() * WORD / settings.detail.bytes()).min(u32::MAX as usize);
         if capacity == 0 {
             return None;
         }
@@ -153,7 +171,7 @@ impl<'m> Ring<'m> {
         second[AT_CORE - AT_VERSION] = settings.core;
         second[AT_DETAIL - AT_VERSION] = settings.detail as u8;
         second[AT_MODE - AT_VERSION] = settings.mode as u8;
-        memory[..HEADER_WORDS].copy_from_slice(&[
+        *header = [
             u64::from_ne_bytes(MAGIC),
             u64::from_ne_bytes(second),
             (capacity as u64).to_le(),
@@ -162,26 +180,32 @@ impl<'m> Ring<'m> {
             0,
             settings.kinds.bits().to_le(),
             0,
-        ]);
-        let ring = Self {
-            memory,
+        ];
+        *second_line = [0; LINE_WORDS];
+        // SAFETY: the line is aligned, and borrowed for as long as the result; nothing else in this program accesses it.
+        let read = unsafe { AtomicU32::from_ptr(second_line.as_mut_ptr().cast()) };
+        let mut ring = Self {
+            header,
+            read,
+            events,
             settings,
             core: u64::from(settings.core) << 56,
             written: 0,
             lost: 0,
-            next: settings.detail.first(),
+            capacity,
+            next: 0,
+            limit: 0,
         };
+        ring.restart(Cost::default());
         Some(ring)
     }
 
     /// Forgets all events, and stores what an event costs. Until then, it costs nothing.
     pub fn restart(&mut self, Cost { least, most }: Cost) {
-        (self.written, self.lost, self.next) = (0, 0, self.settings.detail.first());
+        (self.written, self.lost, self.next, self.limit) = (0, 0, 0, self.capacity);
+        self.read.store(0, Relaxed);
         self.set_counts();
-        let cost = u64::from(most) << 32 | u64::from(least);
-        if let Some(place) = self.memory.get_mut(AT_COST / WORD) {
-            *place = cost.to_le();
-        }
+        self.header[AT_COST / WORD] = (u64::from(most) << 32 | u64::from(least)).to_le();
     }
 
     /// The kinds of events that this ring has.
@@ -212,55 +236,77 @@ impl<'m> Ring<'m> {
     /// Writes an event. Its second word has no core and no sequence number yet.
     #[inline(never)]
     fn append(&mut self, time: u64, second: u64, a: u64, b: u64) {
-        // Lost events are after all others, so that these are numbered by the count.
-        let numbered = self.core | u64::from(self.written as u16) << 32 | second;
+        if self.next == self.limit {
+            return self.append_at_limit(time, second, a, b);
+        }
+        let number = self.written.wrapping_add(self.lost) as u16;
+        let numbered = self.core | u64::from(number) << 32 | second;
         match self.settings.detail {
             Detail::Lite => {
-                let (places, _) = self.memory.as_chunks_mut();
-                let Some(place) = places.get_mut(self.next) else {
-                    return self.append_to_full(time, second, a, b);
-                };
-                *place = [time, numbered].map(u64::to_le);
+                let (places, _) = self.events.as_chunks_mut();
+                if let Some(place) = places.get_mut(self.next) {
+                    *place = [time, numbered].map(u64::to_le);
+                }
             }
             Detail::Full => {
-                let (places, _) = self.memory.as_chunks_mut();
-                let Some(place) = places.get_mut(self.next) else {
-                    return self.append_to_full(time, second, a, b);
-                };
-                *place = [time, numbered, a, b].map(u64::to_le);
+                let (places, _) = self.events.as_chunks_mut();
+                if let Some(place) = places.get_mut(self.next) {
+                    *place = [time, numbered, a, b].map(u64::to_le);
+                }
             }
         }
         self.next += 1;
         self.written += 1;
+        if matches!(self.settings.mode, Mode::Stream) {
+            // A reader that sees the count sees the event.
+            fence(Release);
+        }
         self.set_counts();
     }
 
-    /// The same at the end of the memory: a flight recorder begins again.
+    /// The same if it is not known whether there is room.
     #[cold]
-    fn append_to_full(&mut self, time: u64, second: u64, a: u64, b: u64) {
-        match self.settings.mode {
-            // There is room for one event.
-            Mode::Overwrite => {
-                self.next = self.settings.detail.first();
-                self.append(time, second, a, b);
-            }
-            Mode::Stop => {
-                self.lost += 1;
-                self.set_counts();
-            }
+    fn append_at_limit(&mut self, time: u64, second: u64, a: u64, b: u64) {
+        let place = if self.next < self.capacity {
+            self.next
+        } else {
+            0
+        };
+        let room = match self.settings.mode {
+            Mode::Stop => 0,
+            Mode::Overwrite => self.capacity,
+            Mode::Stream => self.room(),
+        };
+        if room == 0 {
+            self.lost += 1;
+            return self.set_counts();
         }
+        self.next = place;
+        self.limit = self.capacity.min(place.saturating_add(room));
+        self.append(time, second, a, b);
+    }
+
+    /// The number of events for which the reader has made room; 0 if it claims to have read what it cannot have read.
+    fn room(&self) -> usize {
+        // What it has read is not written before it says so.
+        let read = u32::from_le(self.read.load(Acquire));
+        let unread = (self.written as u32).wrapping_sub(read);
+        self.capacity.saturating_sub(unread as usize)
     }
 
     #[inline(always)]
     fn set_counts(&mut self) {
-        if let Some([written, lost]) = self.memory.get_mut(AT_WRITTEN / WORD..=AT_LOST / WORD) {
-            (*written, *lost) = (self.written.to_le(), self.lost.to_le());
-        }
+        self.header[AT_WRITTEN / WORD] = self.written.to_le();
+        self.header[AT_LOST / WORD] = self.lost.to_le();
     }
 
     /// The bytes of the memory, for a reader.
     pub fn bytes(&self) -> impl Iterator<Item = u8> {
-        self.memory.iter().flat_map(|word| word.to_ne_bytes())
+        let mut second_line = [0; LINE_WORDS];
+        second_line[0] = self.read.load(Relaxed).into();
+        let words = self.header.iter().copied().chain(second_line);
+        let words = words.chain(self.events.iter().copied());
+        words.flat_map(u64::to_ne_bytes)
     }
 }
 
@@ -295,6 +341,8 @@ impl fmt::Display for Damage {
 #[derive(Clone, Copy, Debug)]
 pub struct RingReader<'b> {
     events: &'b [u8],
+    /// Bytes of its header.
+    pub header_bytes: usize,
     /// The settings with which it was written.
     pub settings: Settings,
     /// What it cost to write an event; `None` if an earlier version of the format does not say it.
@@ -316,9 +364,7 @@ impl<'b> RingReader<'b> {
         if !bytes.starts_with(&MAGIC) {
             return Err(Damage::NoRing);
         }
-        let (header, events) = bytes
-            .split_at_checked(HEADER_BYTES)
-            .ok_or(Damage::NoHeader)?;
+        let header = bytes.get(..LINE_BYTES).ok_or(Damage::NoHeader)?;
         let word = |at: usize| {
             let word = header[at..]
                 .first_chunk()
@@ -329,6 +375,11 @@ impl<'b> RingReader<'b> {
         if version > VERSION {
             return Err(Damage::TooNew(version));
         }
+        let header_bytes = match version {
+            WITH_READER.. => HEADER_BYTES,
+            _ => LINE_BYTES,
+        };
+        let events = bytes.get(header_bytes..).ok_or(Damage::NoHeader)?;
         let detail = match header[AT_DETAIL] {
             0 => Detail::Lite,
             1 => Detail::Full,
@@ -337,6 +388,7 @@ impl<'b> RingReader<'b> {
         let mode = match header[AT_MODE] {
             0 => Mode::Stop,
             1 => Mode::Overwrite,
+            2 => Mode::Stream,
             _ => return Err(Damage::Header("mode")),
         };
         let (capacity, frequency) = (word(AT_CAPACITY), word(AT_FREQUENCY));
@@ -348,6 +400,7 @@ impl<'b> RingReader<'b> {
         }
         Ok(Self {
             events,
+            header_bytes,
             settings: Settings {
                 core: header[AT_CORE],
                 detail,
@@ -388,7 +441,9 @@ impl<'b> RingReader<'b> {
         // The places in the order of the events: from the oldest one to the end, then from the beginning.
         let end = self.written.min(self.capacity).min(here);
         let places = (split.min(end)..end).chain(0..split.min(end));
-        let capacity = self.capacity;
+        let (capacity, is_stream) = (self.capacity, self.settings.mode == Mode::Stream);
+        // Events that a stream has lost have numbers, too.
+        let mut skipped = 0u64;
         places.filter_map(move |place| {
             let bytes = self.events.get(place as usize * detail.bytes()..)?;
             let turn = if place >= split {
@@ -396,7 +451,14 @@ impl<'b> RingReader<'b> {
             } else {
                 capacity - split + place
             };
-            Some((first.saturating_add(turn), Event::decode(bytes, detail)?))
+            let event = Event::decode(bytes, detail)?;
+            let number = first.saturating_add(turn).saturating_add(skipped);
+            let gap = match is_stream {
+                true => event.sequence.wrapping_sub(number as u16).into(),
+                false => 0,
+            };
+            skipped = skipped.saturating_add(gap);
+            Some((number.saturating_add(gap), event))
         })
     }
 }

@@ -1,3 +1,5 @@
+mod stream;
+
 use super::*;
 
 /// Words of the header.
@@ -86,7 +88,7 @@ fn a_flight_recorder_keeps_the_last_events() {
 
 #[test]
 fn a_lite_ring_has_only_what_needs_no_details() {
-    let mut memory = [0; 32];
+    let mut memory = [0; HEADER + 24];
     let mut ring = Ring::new(&mut memory, settings(Detail::Lite, Mode::Stop)).unwrap();
     ring.write(1, Kind::Entry, ObjectId(1), (1, 1));
     ring.write(1, Kind::Use, ObjectId(1), (0, 0));
@@ -106,18 +108,18 @@ fn memory_without_room_for_an_event_is_no_ring() {
 fn damaged_rings_are_refused_or_read_in_part() {
     let memory = filled(HEADER + 6 * 2, settings(Detail::Lite, Mode::Overwrite), 8);
     assert_eq!(RingReader::new(&memory[..5]).unwrap_err(), Damage::NoRing);
-    assert_eq!(
-        RingReader::new(&memory[..63]).unwrap_err(),
-        Damage::NoHeader
-    );
+    for end in [63, HEADER_BYTES - 1] {
+        let error = RingReader::new(&memory[..end]).unwrap_err();
+        assert_eq!(error, Damage::NoHeader);
+    }
     let with = |at: usize, value: u8| {
         let mut changed = memory.clone();
         changed[at] = value;
         RingReader::new(&changed).map(|ring| ring.written)
     };
-    assert_eq!(with(8, 4), Err(Damage::TooNew(4)));
+    assert_eq!(with(8, 5), Err(Damage::TooNew(5)));
     assert_eq!(with(11, 2), Err(Damage::Header("size of events")));
-    assert_eq!(with(12, 2), Err(Damage::Header("mode")));
+    assert_eq!(with(12, 3), Err(Damage::Header("mode")));
     assert_eq!(with(16, 0), Err(Damage::Header("capacity")));
     // The end was cut off: the events 2 to 5 lie at places 2 to 5, and 6 and 7 at 0 and 1.
     let cut = RingReader::new(&memory[..HEADER_BYTES + 3 * 16 + 5]).unwrap();
@@ -199,9 +201,13 @@ fn a_ring_has_the_kinds_that_are_wanted() {
 #[test]
 fn a_ring_of_the_first_version_has_all_kinds() {
     let mut memory = filled(HEADER + 4 * 4, settings(Detail::Full, Mode::Stop), 2);
+    // Headers of earlier versions have one line.
+    memory.drain(64..HEADER_BYTES);
     memory[8] = 1;
     let ring = RingReader::new(&memory).unwrap();
     assert_eq!(ring.settings.kinds, Kinds::ALL);
+    let times: Vec<_> = ring.events().map(|(_, event)| event.time).collect();
+    assert_eq!(times, [0, 1]);
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub fn collect(ram: &Path, platform: String) -> Result<File, String> {
         let events = reader.written.min(reader.capacity);
         let bytes = events.saturating_mul(reader.settings.detail.bytes() as u64);
         // A ring that is said to be longer than the RAM was no ring.
-        let length = bytes.saturating_add(HEADER_BYTES as u64);
+        let length = bytes.saturating_add(reader.header_bytes as u64);
         if length > size - start {
             continue;
         }

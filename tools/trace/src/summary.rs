@@ -32,8 +32,8 @@ pub fn summary(trace: &Trace) -> String {
         if lost.all() > 0 {
             let _ = write!(
                 out,
-                "; missing events: {} of the beginning, {} of the end, {} cut off",
-                lost.at_the_beginning, lost.at_the_end, lost.cut_off
+                "; missing events: {} of the beginning, {} in between, {} of the end, {} cut off",
+                lost.at_the_beginning, lost.in_between, lost.at_the_end, lost.cut_off
             );
         }
         let _ = writeln!(out);

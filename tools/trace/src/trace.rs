@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use trace_format::{Cost, Detail, Event, Kinds, ObjectId, RingReader};
+use trace_format::{Cost, Detail, Event, Kinds, Mode, ObjectId, RingReader};
 
 use crate::{Answer, File, Unreadable};
 
@@ -11,6 +11,8 @@ use crate::{Answer, File, Unreadable};
 pub struct Lost {
     /// Events for which there was no room.
     pub at_the_end: u64,
+    /// The same in a stream, which goes on when there is room again.
+    pub in_between: u64,
     /// Events that later ones have overwritten.
     pub at_the_beginning: u64,
     /// Events that are not in the file, although the ring had them.
@@ -21,6 +23,7 @@ impl Lost {
     /// All of them.
     pub const fn all(self) -> u64 {
         self.at_the_end
+            .saturating_add(self.in_between)
             .saturating_add(self.at_the_beginning)
             .saturating_add(self.cut_off)
     }
@@ -100,8 +103,13 @@ impl Trace {
         self.frequency = settings.frequency;
         self.has_details &= matches!(settings.detail, Detail::Full);
         self.is_full &= settings.kinds == Kinds::ALL;
+        let (at_the_end, in_between) = match settings.mode {
+            Mode::Stream => (0, ring.lost),
+            Mode::Stop | Mode::Overwrite => (ring.lost, 0),
+        };
         let lost = Lost {
-            at_the_end: ring.lost,
+            at_the_end,
+            in_between,
             at_the_beginning: ring.overwritten(),
             cut_off: ring.missing(),
         };

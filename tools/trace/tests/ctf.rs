@@ -98,6 +98,7 @@ fn missing_events_are_reported() {
     trace.events.truncate(all - 100 - 30);
     let lost = Lost {
         at_the_beginning: 100,
+        in_between: 0,
         at_the_end: 0,
         cut_off: 30,
     };

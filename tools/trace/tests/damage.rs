@@ -8,7 +8,7 @@ use common::simulated;
 use proptest::prelude::*;
 use simulator::scenarios::find;
 use trace::{File, Trace, Unreadable, check, collect, export, summary};
-use trace_format::{Kind, RingReader};
+use trace_format::{Kind, Mode, Ring, RingReader};
 
 fn file(name: &str) -> File {
     simulated(find(name).expect("it exists").setup, 40_000, 100_000)
@@ -279,4 +279,35 @@ fn what_a_flight_recorder_has_left_keeps_the_rules() {
             assert_eq!(check(&trace), [], "{name}, the last {room} events");
         }
     }
+}
+
+/// A stream with room for 200 events, whose reader has made room for 100 when 100 were lost.
+#[test]
+fn a_stream_says_where_its_reader_was_too_slow() {
+    let whole = file("timeout");
+    let (room, lost, late) = (200, 100, 100);
+    let source = RingReader::new(&whole.rings[0]).unwrap();
+    let mut memory = vec![0; (HEADER + room * 32) / 8];
+    let mut settings = source.settings;
+    settings.mode = Mode::Stream;
+    let mut ring = Ring::new(&mut memory, settings).unwrap();
+    for (_, event) in source.events().take(room + lost) {
+        let kind = event.kind().unwrap();
+        ring.write(event.time, kind, event.subject, (event.a, event.b));
+    }
+    let mut ring: Vec<_> = ring.bytes().collect();
+    for (number, event) in source.events().skip(room + lost - late).take(late) {
+        let place = HEADER + (number as usize - lost) * 32;
+        ring[place..place + 32].copy_from_slice(&event.encode());
+    }
+    let file = File {
+        rings: vec![ring],
+        ..File::default()
+    };
+    let (trace, _) = Trace::read(&file.to_bytes()).unwrap();
+    assert_eq!(trace.lost[&0].in_between, lost as u64);
+    assert!(summary(&trace).contains("100 in between"));
+    let complaints = check(&trace);
+    let gap = "events 99 to 200 of core 0 are missing";
+    assert!(complaints.iter().any(|one| one.text == gap));
 }

@@ -34,6 +34,8 @@ pub(crate) enum Keep {
     First,
     /// The last ones, as in a flight recorder.
     Last,
+    /// Those for which there is room: the system reads them while it runs.
+    Stream,
 }
 
 impl Keep {
@@ -41,6 +43,7 @@ impl Keep {
         match self {
             Self::First => "first",
             Self::Last => "last",
+            Self::Stream => "stream",
         }
     }
 }

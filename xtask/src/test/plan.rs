@@ -7,7 +7,7 @@
 
 use super::target::{Run, bochs};
 use crate::Result;
-use crate::cli::{AbiOption, Cores, Emulator, Hardening, Kernel, TestArguments};
+use crate::cli::{AbiOption, Cores, Emulator, Hardening, Keep, Kernel, TestArguments};
 use crate::platform::{Coverage, Platform};
 use crate::project;
 use crate::system::System;
@@ -37,6 +37,8 @@ const HIDDEN: &str = "hidden_registers";
 const BREAKPOINTS: &str = "breakpoints";
 /// Tests that check progress only, in host time.
 const STRESS: &str = "stress";
+/// Tests that read trace events while they run.
+const STREAM: &str = "stream";
 /// Tests that are the run of an example system.
 const SYSTEM: &str = "system";
 
@@ -128,6 +130,7 @@ pub(super) fn runs<'a>(
         is_example: false,
         is_logged: false,
         is_traced: false,
+        keep: Keep::default(),
         is_stress: false,
         arguments,
     };
@@ -154,8 +157,9 @@ pub(super) fn runs<'a>(
             ..run(System::of_project(workspace, &folder)?)
         }]);
     }
-    let [fuzz, benchmark, machine, system, log, stress, trace, loader] =
-        [FUZZ, BENCHMARK, MACHINE, SYSTEM, LOG, STRESS, TRACE, LOADER]
+    let [fuzz, benchmark, machine, system, log, stress, trace, stream, loader] = [
+        FUZZ, BENCHMARK, MACHINE, SYSTEM, LOG, STRESS, TRACE, STREAM, LOADER,
+    ]
             .map(|name| filter.starts_with(name));
     let two_cores = platform.has(Cores::TWO) && !arguments.cores.are_several();
     let own = matches!(scope, Scope::Own(_));
@@ -174,7 +178,11 @@ pub(super) fn runs<'a>(
             true => joined(names)?,
             false => part(names)?,
         });
-    } else if !fuzz && !benchmark && !machine && !system && !log && !stress && !trace && !loader {
+    } else if ![
+        fuzz, benchmark, machine, system, log, stress, trace, stream, loader,
+    ]
+    .contains(&true)
+    {
         runs.push(suite()?);
     }
     if all && two_cores {
@@ -338,8 +346,18 @@ pub(super) fn runs<'a>(
         Scope::Portable => platform.is_sample(),
         Scope::Own(_) => false,
     };
+    let several = (two_cores && (scope == Scope::All || stream)).then_some(Cores::TWO);
+    if all && is_traced || stream {
+        for cores in [Some(arguments.cores), several].into_iter().flatten() {
+            runs.push(Run {
+                is_traced: true,
+                keep: Keep::Stream,
+                cores,
+                ..part(if stream { filter } else { STREAM })?
+            });
+        }
+    }
     if all && is_traced || trace {
-        let several = (two_cores && scope == Scope::All).then_some(Cores::TWO);
         for cores in [Some(arguments.cores), several].into_iter().flatten() {
             runs.push(Run {
                 is_example: true,

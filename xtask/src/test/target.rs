@@ -18,7 +18,9 @@ use super::tally::Tally;
 use super::verdict::{End, judge, verdict};
 use crate::archive::FILTER;
 use crate::build::{self, Built, Request, RootTask, UserProfile};
-use crate::cli::{AbiOption, Cores, Emulator, Hardening, Kernel, LogLevel, TestArguments, Tracing};
+use crate::cli::{
+    AbiOption, Cores, Emulator, Hardening, Keep, Kernel, LogLevel, TestArguments, Tracing,
+};
 use crate::log::Log;
 use crate::platform::{Bochs, Platform};
 use crate::post_mortem::PostMortems;
@@ -75,6 +77,8 @@ pub(super) struct Run<'a> {
     pub(super) is_logged: bool,
     /// Whether the kernel writes trace events, and the trace is checked.
     pub(super) is_traced: bool,
+    /// Which of these events it keeps.
+    pub(super) keep: Keep,
     /// Whether time is the host's, and the host is kept busy.
     pub(super) is_stress: bool,
     pub(super) arguments: &'a TestArguments,
@@ -115,6 +119,9 @@ impl Run<'_> {
         if self.is_traced {
             add("traced");
         }
+        if self.keep != Keep::default() {
+            add(self.keep.name());
+        }
         if self.is_stress {
             add("the host's time");
         }
@@ -140,7 +147,10 @@ impl Run<'_> {
         let real_time = (self.is_example && is_real_time).then_some(REAL_TIME);
         let suite = [(MEMORY, &*memory), (FILES, &*self.files)];
         let environment: Vec<_> = suite.into_iter().chain(real_time).collect();
-        let all = Tracing::default();
+        let tracing = Tracing {
+            keep: self.keep,
+            ..Tracing::default()
+        };
         let request = Request {
             platform: self.platform,
             kernel: self.kernel,
@@ -148,7 +158,7 @@ impl Run<'_> {
             cores: self.cores,
             hardening: &self.hardening,
             log: self.is_logged.then_some(LogLevel::Debug),
-            tracing: self.is_traced.then_some(&all),
+            tracing: self.is_traced.then_some(&tracing),
             root_task: RootTask::System(&self.system),
             loaded: self.is_loaded,
             bare: false,

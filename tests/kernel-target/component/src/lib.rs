@@ -129,6 +129,7 @@ groups![
     cores_signals,
     cores_history,
     stress,
+    stream,
 ];
 
 /// Runs the test that the runner chose.

@@ -80,8 +80,9 @@ impl Name {
     }
 
     fn matches_one(&self, filter: &str) -> bool {
-        // The first group needs a kernel kind that does not run the others, the second needs host time.
-        let asked_for = ["benchmark", "stress"];
+        // The first group needs a kernel kind that does not run the others, the second needs host time, the third needs a
+        // kernel that streams events.
+        let asked_for = ["benchmark", "stress", "stream"];
         if asked_for.contains(&self.file) && !filter.starts_with(self.file) {
             return false;
         }

@@ -88,6 +88,7 @@ fn missing_events_are_counted_where_they_are_missing() {
     let events = events.map(|(number, time)| event(number, time, Kind::Stopped, (0, 0)));
     let lost = Lost {
         at_the_beginning: 5,
+        in_between: 0,
         cut_off: 2,
         at_the_end: 4,
     };

@@ -1,8 +1,8 @@
 //! Kernels that are broken deliberately, as those of `tests/kernel-host/tests/suite/violations.rs` are, in the simulator:
 //! the rules for traces must notice those that break what a trace shows.
 //!
-//! The state is changed between two kernel entries. The kernel's own invariant checks, which end the run at the next
-//! entry, are the first to notice; the trace up to there is checked as after any panic.
+//! The state is changed between two kernel entries. The kernel's own invariant checks would end the run at the next
+//! entry, so they are ignored; if the kernel panics later, the trace up to there is checked as after any panic.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -160,12 +160,7 @@ impl<'a> Refills<'a> {
     /// last one is split. A head below `minimum` would not suffice to enter and leave the kernel, so it is merged
     /// into its successor.
     #[inline(never)]
-    fn charge_whole(
-        &mut self,
-        mut usage: Ticks,
-        (budget, period): (Ticks, Ticks),
-        minimum: Ticks,
-    ) {
+    fn charge_whole(&mut self, mut usage: Ticks, (budget, period): (Ticks, Ticks), minimum: Ticks) {
         if usage >= budget {
             self.charge_budgets(usage.0 / budget.0, budget, period);
             usage.0 %= budget.0;

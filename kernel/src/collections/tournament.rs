@@ -98,8 +98,7 @@ impl Tournament {
     #[inline(never)]
     fn first_from(&self, lowest: u8) -> u8 {
         let (mut best, mut earliest) = (lowest, self.instant(lowest));
-        let (mut node, mut right, mut is_left) =
-            (Self::above(lowest), lowest | 1, lowest & 1 == 0);
+        let (mut node, mut right, mut is_left) = (Self::above(lowest), lowest | 1, lowest & 1 == 0);
         loop {
             let against = self.instant(right);
             if is_left && against <= earliest {

@@ -9,8 +9,8 @@ use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap};
 use crate::ipc::is_handler;
 use crate::object::{
-    Above, Endpoint, EndpointState, Fault, PendingFault, Reply, SchedContext, Thread, ThreadSlot, ThreadState,
-    WaitQueue,
+    Above, Endpoint, EndpointState, Fault, PendingFault, Reply, SchedContext, Thread, ThreadSlot,
+    ThreadState, WaitQueue,
 };
 use crate::token::Ptr;
 
@@ -142,7 +142,10 @@ impl<A: Arch> Kernel<A> {
 
     /// The first receiver of the wait queue, and whether it is the only one.
     #[inline(always)]
-    pub(super) fn first_receiver(&self, endpoint: Ptr<Endpoint<A>>) -> Eligible<(Ptr<Thread<A>>, bool)> {
+    pub(super) fn first_receiver(
+        &self,
+        endpoint: Ptr<Endpoint<A>>,
+    ) -> Eligible<(Ptr<Thread<A>>, bool)> {
         let root = self[endpoint]
             .receivers_without_threshold()
             .ok_or(NotEligible)?;

@@ -233,13 +233,18 @@ impl<A: Arch> Kernel<A> {
     /// is not made up for: a sporadic context loses it when its thread wakes up, a constant-bandwidth one whenever
     /// another thread ran.
     #[inline(always)]
-    pub(super) fn switch_context(&mut self, next: Ptr<Thread<A>>, available: Available<A>, wakes: bool) {
+    pub(super) fn switch_context(
+        &mut self,
+        next: Ptr<Thread<A>>,
+        available: Available<A>,
+        wakes: bool,
+    ) {
         self.commit_time();
         let Available { context, amount } = available;
         self.core.current = Some(next);
         self.core.current_context = Some(context);
-        let is_kept = self[context].is_round_robin()
-            || !wakes && self[context].has(ContextFlag::Sporadic);
+        let is_kept =
+            self[context].is_round_robin() || !wakes && self[context].has(ContextFlag::Sporadic);
         let now = self.core.now;
         let amount = match is_kept {
             true => amount,

@@ -36,8 +36,7 @@ pub fn check_endpoint<A: Arch>(
         _ => false,
     })?;
     require(
-        !kernel[endpoint].has_only_receiver()
-            || !sends && queue.only(&kernel.objects).is_some(),
+        !kernel[endpoint].has_only_receiver() || !sends && queue.only(&kernel.objects).is_some(),
         address,
         "a receiver that is marked as the only one is",
     )

@@ -11,9 +11,9 @@ const EVENTS: u32 = 256;
 const REPETITIONS: usize = 3;
 
 impl<A: Arch> Scheduler<A> {
-    /// Measures what it costs to write an event, and starts the ring anew with that in its header. What the hooks here
-    /// look up for their events is as little as any hook does, and as much. The least is without what a hook takes anyway,
-    /// the most with it.
+    /// Measures what it costs to write an event, and starts the ring anew with that in its header. The hooks here are one
+    /// that looks up nothing for its event and some that look up several objects; other kinds may cost more, and all do
+    /// where caches are cold. The least is without what a hook takes anyway, the most with it.
     pub(super) fn calibrate(&mut self) {
         let costs = [
             self.ticks_of(|this| this.event(Kind::Run, |_| (ObjectId::NONE, 0, 0))),

@@ -270,7 +270,7 @@ pub(super) fn page(platforms: &[Platform]) -> String {
         };
         let _ = writeln!(text, "\n## {platform}\n");
         text.push_str(
-            "| operation | not built in | off | general path | lite | full | events | corrected | error |\n\
+            "| operation | not built in | off | slow path | lite | full | events | corrected | error |\n\
              |---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
         );
         for row in &rows {

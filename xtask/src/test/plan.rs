@@ -157,10 +157,20 @@ pub(super) fn runs<'a>(
             ..run(System::of_project(workspace, &folder)?)
         }]);
     }
-    let [fuzz, benchmark, machine, system, log, stress, trace, stream, loader] = [
+    let [
+        fuzz,
+        benchmark,
+        machine,
+        system,
+        log,
+        stress,
+        trace,
+        stream,
+        loader,
+    ] = [
         FUZZ, BENCHMARK, MACHINE, SYSTEM, LOG, STRESS, TRACE, STREAM, LOADER,
     ]
-            .map(|name| filter.starts_with(name));
+    .map(|name| filter.starts_with(name));
     let two_cores = platform.has(Cores::TWO) && !arguments.cores.are_several();
     let own = matches!(scope, Scope::Own(_));
 

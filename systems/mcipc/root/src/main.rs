@@ -2,7 +2,7 @@
 //!
 //! Nine attackers call the server again and again. The victim, the highest-priority client of its cluster, calls it now and then.
 //! The protocol promises that a request drains at most (1 + 2 C K) L of the victim's budget, here 9 L, however many attackers
-//! there are, and whatever they do; the budgets of some end in the middle of requests. The run prints a histogram of what
+//! there are, as long as all tell the guard when they compute; the budgets of some end in the middle of requests. The run prints a histogram of what
 //! the victim's requests have drained.
 #![no_std]
 #![no_main]

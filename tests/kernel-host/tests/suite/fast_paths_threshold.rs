@@ -81,4 +81,3 @@ fn waiting_again_behind_a_threshold_is_short_for_a_server_without_a_context() {
         assert!(!scene.machine.runs(scene.server));
     }
 }
-

@@ -41,7 +41,10 @@ fn ends_of_budgets_without_an_eligible_handler_are_not_short() {
     // It has used its own budget.
     let mut scene = with_a_timeout_handler(9, true);
     let server = scene.server;
-    (scene.machine.configure(server.context, Budget::new(40, 5000))).unwrap();
+    (scene
+        .machine
+        .configure(server.context, Budget::new(40, 5000)))
+    .unwrap();
     scene.machine.send(scene.client, scene.endpoint, &words(0));
     assert!(scene.machine.runs(server));
     scene.machine.advance(30);
@@ -155,4 +158,3 @@ fn a_release_ends_the_idle_loop_by_a_fast_path() {
     assert!(machine.kernel.instruments.watch.fast_paths > before);
     assert!(machine.runs(periodic));
 }
-

@@ -1,0 +1,61 @@
+//! The arguments of benchmarks.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Cores, Hardening};
+
+/// Without `--platform` every platform is measured.
+#[derive(Args, Debug)]
+pub(crate) struct BenchArguments {
+    /// Only benchmarks with a `suite/name` that contains this text, or, after a `!`, all but those of a
+    /// suite.
+    #[arg(long, value_name = "S")]
+    pub(crate) suite: Option<String>,
+    /// The board; may be repeated.
+    #[arg(long = "platform", value_name = "P")]
+    pub(crate) platforms: Vec<String>,
+    /// Write the results to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write what the scheduler of the suite `edf` costs into this file, for `analyse --overheads FILE`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["kvm", "profile"])]
+    pub(crate) overheads: Option<PathBuf>,
+    /// Fail if an operation has become worse by more than 2 % since the results
+    /// in this file, or in the platform's committed reference.
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    pub(crate) compare: Option<Option<PathBuf>>,
+    /// Make the results the committed reference, and write them into the book.
+    #[arg(long, conflicts_with = "kvm")]
+    pub(crate) write_reference: bool,
+    /// Write the committed results into the book again; measure nothing.
+    #[arg(long, conflicts_with_all = ["kvm", "write_reference", "compare", "json", "overheads", "profile", "twice"])]
+    pub(crate) write_book: bool,
+    /// Measure twice, and fail if the results differ.
+    #[arg(long)]
+    pub(crate) twice: bool,
+    /// Only this variant of each benchmark, counted from 0.
+    #[arg(long, value_name = "N")]
+    pub(crate) variant: Option<usize>,
+    /// Limit the number of attackers in benchmarks.
+    #[arg(long, value_name = "N")]
+    pub(crate) attackers: Option<u64>,
+    /// Show the path of this operation through the kernel; choose its benchmark by --suite and --variant, as
+    /// the trace is slow.
+    #[arg(long, value_name = "OPERATION", conflicts_with_all = ["kvm", "write_reference", "compare", "json"])]
+    pub(crate) profile: Option<String>,
+    /// Measure what trace events cost: some operations, in kernels that write more and more of them.
+    #[arg(long, conflicts_with_all = ["suite", "variant", "kvm", "profile", "attackers"])]
+    pub(crate) tracing: bool,
+    /// Measure on this computer's own processor, in cycles, which are noisy.
+    #[arg(long)]
+    pub(crate) kvm: bool,
+    #[command(flatten)]
+    pub(crate) cores: Cores,
+    #[command(flatten)]
+    pub(crate) hardening: Hardening,
+    /// The maximum duration of one platform's benchmarks.
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    pub(crate) timeout: u64,
+}

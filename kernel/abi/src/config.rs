@@ -24,7 +24,7 @@ pub const SMC: bool = cfg!(feature = "smc") && AARCH64;
 /// The kernel writes trace events, and programs can mark points in the trace.
 pub const TRACING: bool = cfg!(feature = "tracing");
 /// Number of scheduling domains.
-pub const DOMAINS: usize = if cfg!(feature = "domains") { 16 } else { 1 };
+pub const DOMAINS: usize = if cfg!(feature = "domains") { 4 } else { 1 };
 /// Entries of the domain schedule; the last always stays an end marker.
 pub const DOMAIN_SCHEDULE_LENGTH: usize = if DOMAINS > 1 { 100 } else { 2 };
 /// log2 of the slots of the initial thread's CNode, which has more if its image needs them.

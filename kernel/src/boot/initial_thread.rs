@@ -149,7 +149,7 @@ impl Layout {
         // seL4's benchmarks are configured for this size and use most of the slots.
         const BENCHMARKS: usize = 15;
         let configured = if cfg!(feature = "bench") {
-            BENCHMARKS
+            BENCHMARKS.max(abi::config::ROOT_CNODE_BITS)
         } else {
             abi::config::ROOT_CNODE_BITS
         };

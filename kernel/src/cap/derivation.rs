@@ -21,6 +21,13 @@ impl<A: Arch> Capabilities<A> {
             return untyped.contains(&self[child].cap());
         }
         let descendant = self[child].cap();
+        // Two capabilities that were issued alike are siblings.
+        if let (Cap::Arch(one), Cap::Arch(other)) = (ancestor, descendant)
+            && self[child].marks().original
+            && one.same_object(other)
+        {
+            return false;
+        }
         ancestor.same_region(&descendant)
             && match ancestor.badge() {
                 None | Some(0) => true,

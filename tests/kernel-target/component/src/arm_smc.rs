@@ -16,6 +16,7 @@ tests![
     a_badge_allows_one_function,
     badges_are_set_once,
     revoking_takes_copies_back,
+    revoking_leaves_equal_badges,
 ];
 
 /// `PSCI_VERSION` (DEN 0022, section 5.3).
@@ -120,5 +121,20 @@ fn revoking_takes_copies_back(test: &mut Test) -> Outcome {
     one.revoke()?;
     check!(call(copy, FEATURES, VERSION).is_err());
     check_eq!(call(one, FEATURES, VERSION)?.word(0), 0);
+    Ok(())
+}
+
+/// Two capabilities with one badge that were minted from the same one are siblings.
+fn revoking_leaves_equal_badges(test: &mut Test) -> Outcome {
+    let Some(firmware) = firmware(test)? else {
+        return Ok(());
+    };
+    let (first, second) = (test.empty_slot()?, test.empty_slot()?);
+    first.mint_from(firmware, Rights::ALL, FEATURES)?;
+    second.mint_from(firmware, Rights::ALL, FEATURES)?;
+    second.revoke()?;
+    first.revoke()?;
+    check_eq!(call(first, FEATURES, VERSION)?.word(0), 0);
+    check_eq!(call(second, FEATURES, VERSION)?.word(0), 0);
     Ok(())
 }

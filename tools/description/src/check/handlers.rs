@@ -43,6 +43,9 @@ pub(super) fn all(draft: &mut Draft, report: &mut Report) {
                 report.add(Diagnostic::error(Kind::Conflict, &ends.span, message).help(help));
             }
         }
+        if let Some(may) = source.floating_point.as_ref().filter(|may| ***may) {
+            supervised(draft, &may.span, report);
+        }
         watches(draft, id, report);
         restarts(draft, id, report);
     }

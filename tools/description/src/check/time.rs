@@ -14,7 +14,7 @@ const MOST_REFILLS: i64 = 32_765;
 /// Turns of a schedule; the kernel has 100 entries, of which the last is an end marker.
 const MOST_TURNS: usize = 99;
 /// Domains of a kernel.
-const MOST_DOMAINS: usize = 16;
+const MOST_DOMAINS: usize = 4;
 
 const STARTUP: Context = plain(Duration::from_millis(1), Duration::from_millis(20));
 

@@ -16,7 +16,7 @@ use crate::{Figures, analyse, time};
 const REST: &str = "rest";
 
 /// The most domains and turns of the kernel.
-const MOST_DOMAINS: usize = 16;
+const MOST_DOMAINS: usize = 4;
 const MOST_TURNS: usize = 99;
 
 /// Turns that are multiples of the description's smallest duration.

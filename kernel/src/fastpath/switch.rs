@@ -34,9 +34,18 @@ impl<A: Arch> Kernel<A> {
         Ok(reading)
     }
 
+    /// The last reading of the clock.
+    #[inline(always)]
+    pub(super) fn last_reading(&self) -> ClockReading {
+        ClockReading {
+            now: self.core.now,
+            consumed: self.core.consumed,
+        }
+    }
+
     /// Reads the clock.
     #[inline(always)]
-    pub(super) fn reading(&self) -> ClockReading {
+    fn reading(&self) -> ClockReading {
         let now = self.arch.now();
         let passed = now.saturating_sub(self.core.now);
         let consumed = self.core.consumed + passed;

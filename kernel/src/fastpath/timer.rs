@@ -10,10 +10,10 @@ use crate::object::{Fault, PendingFault, SchedContext, Thread, ThreadSlot};
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
-    /// Handles a timer interrupt.
+    /// Handles a timer interrupt, after the clock was read.
     pub(crate) fn fast_timer(&mut self) -> Eligible<Ptr<Thread<A>>> {
         eligible(abi::config::DOMAINS == 1)?;
-        let reading = self.reading();
+        let reading = self.last_reading();
         if reading.consumed < self.core.check_threshold {
             return self.fast_release(reading);
         }
@@ -47,7 +47,6 @@ impl<A: Arch> Kernel<A> {
         let is_usual = (self.core.ready).first_normal(domain, self[server].priority);
         eligible(is_usual.is_some())?;
 
-        self.commit_reading(Some(reading));
         self.charge_slice(context, reading.consumed);
         self.take_receiver(handler.object, server, is_alone);
         self.track_call(thread, reply);
@@ -68,7 +67,6 @@ impl<A: Arch> Kernel<A> {
         let available = self.is_resumable(next, reading)?;
         eligible(current.is_none_or(|current| self[current].priority < self[next].priority))?;
 
-        self.commit_reading(Some(reading));
         if let Some(current) = current {
             self.ready_front(current);
         }

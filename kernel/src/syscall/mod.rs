@@ -15,7 +15,7 @@ use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cores::{CoreHandle, Local};
 use crate::entry::BudgetCheck;
-use crate::fastpath::{NotEligible, SystemCall};
+use crate::fastpath::SystemCall;
 use crate::object::{Fault, Progress, Thread};
 use crate::sched::Entry;
 use crate::token::Ptr;
@@ -182,20 +182,24 @@ impl<A: Arch> Kernel<A> {
     }
 
     fn handle_interrupt_locked(&mut self, interrupt: Interrupt) {
-        let next = self.try_fast_path(|kernel| match interrupt {
-            Interrupt::Line(irq) => kernel.fast_interrupt(irq),
-            Interrupt::Timer => kernel.fast_timer(),
-            Interrupt::Core | Interrupt::Spurious => Err(NotEligible),
-        });
-        if next.is_none() {
-            self.handle_interrupt_slowly(interrupt);
+        if let Interrupt::Line(irq) = interrupt
+            && let Some(_) = self.try_fast_path(|kernel| kernel.fast_interrupt(irq))
+        {
+            return;
         }
+        self.handle_interrupt_slowly(interrupt);
     }
 
     #[inline(always)]
     fn handle_interrupt_slowly(&mut self, interrupt: Interrupt) {
         self.measure_entry(Entry::Interrupt(interrupt));
         self.update_time();
+        // Whichever path it takes, a timer interrupt reads the clock.
+        if let Interrupt::Timer = interrupt
+            && let Some(_) = self.try_fast_path(Self::fast_timer)
+        {
+            return;
+        }
         self.trace_interrupt(interrupt);
         self.check_budget();
         match interrupt {

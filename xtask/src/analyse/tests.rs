@@ -100,7 +100,12 @@ const OVERLOADS: &[(&str, &str, &str, &str)] = &[
     ("mcipc", "cost = \"2 ms\"", "cost = \"9 ms\"", "guard"),
     ("modes", "\"4 ms\"", "\"5.4 ms\"", "display"),
     ("modes-edf", "60 ms", "85 ms", "brake"),
-    ("order", "\"5 ms\"", "\"9.9 ms\"", "patient"),
+    (
+        "order",
+        "\"5 ms\"\nperiod = \"10 ms\"",
+        "\"745 us\"\nperiod = \"1 ms\"",
+        "urgent",
+    ),
     (
         "overruns",
         "extend = \"1 ms\"",

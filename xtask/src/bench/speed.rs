@@ -113,14 +113,14 @@ mod tests {
         let pc = vec![measured("map", 500.0), measured("protect", 700.0)];
         let text = page(&[("pc99".into(), pc)]);
         assert!(
-            text.contains("| map a page | 0.70 | 500 / 834 = **0.60** |  |  |  |\n"),
+            text.contains("| map a page | 0.60 | 500 / 834 = **0.60** |  |  |  |\n"),
             "{text}"
         );
         assert!(
-            text.contains("| protect a page | 0.70 | 700 / 835 = 0.84 |  |  |  |\n"),
+            text.contains("| protect a page | 0.60 | 700 / 835 = 0.84 |  |  |  |\n"),
             "{text}"
         );
-        assert!(text.contains("| yield | 0.50 |  |  |  |  |\n"), "{text}");
+        assert!(text.contains("| yield | 0.60 |  |  |  |  |\n"), "{text}");
     }
 
     #[test]

@@ -117,7 +117,8 @@ struct Entries {
 }
 
 impl Traced {
-    /// The events of an operation: most of its entries, as the benchmark repeats it, write as many.
+    /// The events of an operation: most of its entries, as the benchmark repeats it, write as many. Messages between the
+    /// benchmark and the program that runs it have labels, those that are measured have none.
     fn events_of(&self, operation: &Operation) -> Option<f64> {
         let (reason, number) = operation.reason;
         let same = self.entries.iter().filter(|one| {
@@ -126,7 +127,9 @@ impl Traced {
             is_reason
                 && operation
                     .label
-                    .map_or(one.switched, |label| !one.switched && one.label == label)
+                    .map_or(one.switched && one.label == 0, |label| {
+                        !one.switched && one.label == label
+                    })
         });
         same.max_by_key(|one| one.count)
             .map(|one| f64::from(one.events))

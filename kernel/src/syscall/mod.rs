@@ -187,11 +187,6 @@ impl<A: Arch> Kernel<A> {
         {
             return;
         }
-        self.handle_interrupt_slowly(interrupt);
-    }
-
-    #[inline(always)]
-    fn handle_interrupt_slowly(&mut self, interrupt: Interrupt) {
         self.measure_entry(Entry::Interrupt(interrupt));
         self.update_time();
         // Whichever path it takes, a timer interrupt reads the clock.
@@ -200,6 +195,20 @@ impl<A: Arch> Kernel<A> {
         {
             return;
         }
+        self.handle_interrupt_in_time(interrupt);
+    }
+
+    /// No fast path is eligible: their conditions do not include a decision that is pending since a remote
+    /// modification.
+    #[inline(always)]
+    fn handle_interrupt_slowly(&mut self, interrupt: Interrupt) {
+        self.measure_entry(Entry::Interrupt(interrupt));
+        self.update_time();
+        self.handle_interrupt_in_time(interrupt);
+    }
+
+    /// Handles an interrupt after the clock was read.
+    fn handle_interrupt_in_time(&mut self, interrupt: Interrupt) {
         self.trace_interrupt(interrupt);
         self.check_budget();
         match interrupt {

@@ -26,13 +26,11 @@ macro_rules! either {
     };
 }
 
-/// Where the registers are.
+/// Where the registers of cores are in each version.
 #[derive(Clone, Copy, Debug)]
-pub struct Addresses {
-    /// The distributor of either version.
-    pub distributor: usize,
+pub struct Interfaces {
     /// The CPU interface of version 2.
-    pub interface: usize,
+    pub cpu: usize,
     /// The redistributors of version 3.
     pub redistributors: usize,
 }
@@ -42,12 +40,12 @@ impl<const LINES: usize> AnyGic<LINES> {
     ///
     /// # Safety
     /// The registers of the version that there is are at these addresses, and no other code uses them.
-    pub unsafe fn start(at: Addresses) -> Self {
+    pub unsafe fn start(distributor: usize, interfaces: Interfaces) -> Self {
         // SAFETY: by contract.
         unsafe {
             match has_system_registers() {
-                false => Self::V2(Gic::start(at.distributor, at.interface)),
-                true => Self::V3(GicV3::start(at.distributor, at.redistributors)),
+                false => Self::V2(Gic::start(distributor, interfaces.cpu)),
+                true => Self::V3(GicV3::start(distributor, interfaces.redistributors)),
             }
         }
     }
@@ -57,12 +55,16 @@ impl<const LINES: usize> AnyGic<LINES> {
     /// # Safety
     /// As for [`AnyGic::start`].
     #[cfg(feature = "smp")]
-    pub unsafe fn start_core(at: Addresses, core: usize) -> Self {
+    pub unsafe fn start_core(distributor: usize, interfaces: Interfaces, core: usize) -> Self {
         // SAFETY: by contract.
         unsafe {
             match has_system_registers() {
-                false => Self::V2(Gic::start_core(at.distributor, at.interface, core)),
-                true => Self::V3(GicV3::start_core(at.distributor, at.redistributors, core)),
+                false => Self::V2(Gic::start_core(distributor, interfaces.cpu, core)),
+                true => Self::V3(GicV3::start_core(
+                    distributor,
+                    interfaces.redistributors,
+                    core,
+                )),
             }
         }
     }

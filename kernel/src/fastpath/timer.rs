@@ -44,8 +44,8 @@ impl<A: Arch> Kernel<A> {
         self.runs_after_block(thread, server, reading.now)?;
         // Beside a ready thread with a criticality, the ready queues decide between threads of one priority.
         let domain = self.core.current_domain();
-        let is_usual = (self.core.ready).first_normal(domain, self[server].priority);
-        eligible(is_usual.is_some())?;
+        let first = (self.core.ready).first_normal(domain, self[server].priority);
+        eligible(first.is_some())?;
 
         self.charge_slice(context, reading.consumed);
         self.take_receiver(handler.object, server, is_alone);

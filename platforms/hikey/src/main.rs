@@ -8,7 +8,13 @@
 #[path = "../../virt.rs"]
 mod board;
 
+use core::ops::Range;
+
 use arch_arm::{gic, virt};
+use kernel::arch::PhysAddr;
 
 type Controller = gic::Gic<{ virt::INTERRUPTS }>;
-const INTERFACE: usize = virt::GIC_INTERFACE;
+const INTERFACE: usize = board::device(virt::GIC_INTERFACE);
+/// What there is if the loader does not say.
+const RAM_SIZE: usize = 128 << 20;
+const RESERVED: &[Range<PhysAddr>] = &[virt::GIC];

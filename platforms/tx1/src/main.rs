@@ -8,7 +8,13 @@
 #[path = "../../virt.rs"]
 mod board;
 
+use core::ops::Range;
+
 use arch_arm::{gic_v3, virt};
+use kernel::arch::PhysAddr;
 
 type Controller = gic_v3::GicV3<{ virt::INTERRUPTS }>;
-const INTERFACE: usize = virt::GIC_REDISTRIBUTORS;
+const INTERFACE: usize = board::device(virt::GIC_REDISTRIBUTORS);
+/// What there is if the loader does not say.
+const RAM_SIZE: usize = 128 << 20;
+const RESERVED: &[Range<PhysAddr>] = &[virt::GIC];

@@ -219,18 +219,6 @@ fn waiting_on_lent_time_is_not_usual() {
 }
 
 #[test]
-fn a_waiting_thread_lets_no_lower_priority_thread_overtake_a_due_one() {
-    let mut scene = Scene::new(3, true);
-    let (client, server, notification) = (scene.client, scene.server, scene.notification);
-    let due = with_a_thread_due(&mut scene);
-    scene.machine.send(client, scene.endpoint, &words(0));
-    assert!(scene.machine.runs(client));
-    assert_eq!(scene.machine.state(server), State::Runnable);
-    assert!(!scene.is_fast(|scene| scene.machine.wait(client, notification)));
-    assert!(scene.machine.runs(due));
-}
-
-#[test]
 fn calls_on_memory_are_short() {
     let mut scene = Scene::new(5, false);
     let client = scene.client;
@@ -406,10 +394,9 @@ fn interrupts_are_short() {
     assert!(scene.machine.runs(scene.server));
 }
 
-/// A thread of priority 4 that has used its budget and is due for replenishment while the client
-/// runs.
-fn with_a_thread_due(scene: &mut Scene) -> Task {
-    let spec = Spec::new("due", 4).budget(Budget::new(100, 1000));
+/// A thread that has used its budget and is due for replenishment while the client runs.
+pub(super) fn with_a_thread_due(scene: &mut Scene, priority: u8) -> Task {
+    let spec = Spec::new("due", priority).budget(Budget::new(100, 1000));
     let due = scene.machine.spawn(spec);
     let client = scene.client;
     scene.machine.suspend(client);
@@ -426,7 +413,7 @@ fn a_lower_priority_server_does_not_overtake_a_due_thread() {
     for looks in [true, false] {
         let mut scene = Scene::new(3, false);
         scene.machine.kernel.arch.reads_clock_in_fast_paths = looks;
-        let due = with_a_thread_due(&mut scene);
+        let due = with_a_thread_due(&mut scene, 4);
         // The slow path reads the clock in any case.
         scene.machine.nb_send(scene.client, 0, &words(0));
         assert!(scene.machine.runs(scene.client));

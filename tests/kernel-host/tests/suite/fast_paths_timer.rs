@@ -1,6 +1,6 @@
 //! Fast paths of timer interrupts, and of waits beside threads that are due.
 
-use crate::fast_paths::{Scene, words};
+use crate::fast_paths::{Scene, with_a_thread_due, words};
 use abi::Method;
 use host_machine::{Budget, Machine, Spec, State};
 
@@ -95,24 +95,20 @@ fn the_end_of_a_budget_while_another_thread_is_due_is_not_short() {
     assert!(scene.machine.runs(due));
 }
 
-/// A thread that is due comes before one of the same priority that became ready after its release.
+/// The due thread comes before one of lower priority, and before one of the same priority that became ready after its
+/// release.
 #[test]
-fn a_waiting_thread_lets_no_ready_thread_overtake_a_due_one_of_the_same_priority() {
-    let mut scene = Scene::new(5, true);
-    let (client, server, notification) = (scene.client, scene.server, scene.notification);
-    let spec = Spec::new("due", 5).budget(Budget::new(100, 1000));
-    let due = scene.machine.spawn(spec);
-    scene.machine.suspend(client);
-    assert!(scene.machine.runs(due));
-    scene.machine.yield_now(due);
-    scene.machine.resume(client);
-    scene.machine.advance(2000);
-    assert!(scene.machine.runs(client));
-    scene.machine.send(client, scene.endpoint, &words(0));
-    assert!(scene.machine.runs(client));
-    assert_eq!(scene.machine.state(server), State::Runnable);
-    assert!(!scene.is_fast(|scene| scene.machine.wait(client, notification)));
-    assert!(scene.machine.runs(due));
+fn a_waiting_thread_lets_no_ready_thread_overtake_a_due_one() {
+    for (ready, due) in [(3, 4), (5, 5)] {
+        let mut scene = Scene::new(ready, true);
+        let (client, server, notification) = (scene.client, scene.server, scene.notification);
+        let due = with_a_thread_due(&mut scene, due);
+        scene.machine.send(client, scene.endpoint, &words(0));
+        assert!(scene.machine.runs(client));
+        assert_eq!(scene.machine.state(server), State::Runnable);
+        assert!(!scene.is_fast(|scene| scene.machine.wait(client, notification)));
+        assert!(scene.machine.runs(due));
+    }
 }
 
 #[test]

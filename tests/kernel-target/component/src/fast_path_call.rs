@@ -440,13 +440,19 @@ fn another_address_space_without_an_identifier(test: &mut Test) -> Outcome {
     server.check_fault(test)
 }
 
-fn callers_without_floating_point(test: &mut Test) -> Outcome {
+/// The endpoint of a passive server that uses the floating-point unit, and replies once.
+fn floating_point_server(test: &mut Test) -> userlib::Result<Endpoint> {
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     test.spawn_passive(ABOVE, move || {
         endpoint.recv(reply);
         fill_fpu(7);
         reply.send(Message::empty(0));
     })?;
+    Ok(endpoint)
+}
+
+fn callers_without_floating_point(test: &mut Test) -> Outcome {
+    let endpoint = floating_point_server(test)?;
     let caller = test.thread(ABOVE, move || {
         endpoint.call(Message::empty(0));
         note('c');
@@ -461,12 +467,7 @@ fn callers_without_floating_point(test: &mut Test) -> Outcome {
 
 /// The caller takes the right to use the unit from its owner, and calls a server that uses it.
 fn callers_without_floating_point_when_no_thread_owns_the_unit(test: &mut Test) -> Outcome {
-    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
-    test.spawn_passive(ABOVE, move || {
-        endpoint.recv(reply);
-        fill_fpu(7);
-        reply.send(Message::empty(0));
-    })?;
+    let endpoint = floating_point_server(test)?;
     let owner = test.tcb;
     let caller = test.thread(ABOVE, move || {
         note(if owner.set_flags(0, FPU_DISABLED).is_ok() {

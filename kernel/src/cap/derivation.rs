@@ -108,6 +108,14 @@ impl<A: Arch> Capabilities<A> {
         self.insert_behind(source, slot, cap.pack(), marks);
     }
 
+    /// [`Capabilities::insert_copy`] of a capability that does not change, and whose copy heads no family of its own.
+    #[inline(always)]
+    pub(crate) fn insert_same(&mut self, source: Ptr<Slot<A>>, slot: Ptr<Slot<A>>) {
+        let cap = self[source].raw();
+        debug_assert!(Cap::<A>::is_copied_as_is(cap));
+        self.insert_behind(source, slot, cap, Marks::NONE);
+    }
+
     /// Empties a slot and removes it from the tree; its children become children of its ancestor.
     pub fn remove_cap(&mut self, slot: Ptr<Slot<A>>) {
         let (previous, next) = (self[slot].previous(), self[slot].next());

@@ -260,6 +260,21 @@ impl<A: Arch> Cap<A> {
         (raw.tag() == tag::NOTIFICATION).then(|| BadgedCap::decode(raw))
     }
 
+    /// Whether a copy is the same capability: kinds for which `derive_cap` has no condition.
+    #[inline(always)]
+    pub(crate) const fn is_copied_as_is(raw: RawCap) -> bool {
+        matches!(
+            raw.tag(),
+            tag::ENDPOINT | tag::NOTIFICATION | tag::REPLY | tag::CNODE | tag::THREAD
+        )
+    }
+
+    /// Whether it is a reply object, and capabilities may be sent with the reply.
+    #[inline(always)]
+    pub(crate) fn is_reply_with_grant(raw: RawCap) -> bool {
+        raw.tag() == tag::REPLY && raw.get(field::REPLY_GRANT) != 0
+    }
+
     /// The reply object, if it is one.
     #[inline(always)]
     pub(crate) fn decode_reply(raw: RawCap) -> Option<Ptr<Reply<A>>> {

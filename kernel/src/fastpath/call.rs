@@ -3,6 +3,7 @@
 use abi::registers::{CAP, INFO, MESSAGE_REGISTERS};
 use abi::{MessageInfo, Rights};
 
+use super::capability::CapTransfer;
 use super::{Eligible, NotEligible, SystemCall, eligible, require_plain};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
@@ -19,6 +20,8 @@ use crate::token::Ptr;
 enum What {
     /// The message of the caller, without extra capabilities.
     Message(MessageInfo),
+    /// The message of the caller, with one extra capability.
+    WithCapability(MessageInfo),
     /// The message of a fault of the caller.
     Fault(Fault),
 }
@@ -34,6 +37,17 @@ impl<A: Arch> Kernel<A> {
         eligible(cap.rights.contains(Rights::WRITE))?;
         eligible(cap.rights.intersection(may_reply) != Rights::NONE)?;
         self.call_waiting(caller, &cap, What::Message(call.info))
+    }
+
+    /// The same with one extra capability.
+    #[inline(never)]
+    pub(super) fn fast_call_with_capability(
+        &mut self,
+        call: &SystemCall<A>,
+    ) -> Eligible<Ptr<Thread<A>>> {
+        let cap = Cap::decode_endpoint(self.find(call.thread, call.cap)?).ok_or(NotEligible)?;
+        eligible(cap.rights.contains(Rights::WRITE.union(Rights::GRANT)))?;
+        self.call_waiting(call.thread, &cap, What::WithCapability(call.info))
     }
 
     /// Reports a fault of the current thread, which is a call to its handler.
@@ -59,10 +73,17 @@ impl<A: Arch> Kernel<A> {
         what: What,
     ) -> Eligible<Ptr<Thread<A>>> {
         let (server, is_alone) = match (self.first_receiver(cap.object), what) {
-            (Err(NotEligible), What::Message(_)) => self.admitted_to(cap.object)?,
-            (found, _) => found?,
+            (found, What::Fault(_)) => found?,
+            (Ok(found), _) => found,
+            (Err(NotEligible), _) => self.admitted_to(cap.object)?,
         };
         let reply = self.reply_of(server)?.ok_or(NotEligible)?;
+        let transfer = match what {
+            What::WithCapability(_) => {
+                Some(self.prepare_transfer(caller, server, Some(cap.object))?)
+            }
+            What::Message(_) | What::Fault(_) => None,
+        };
         let context = self.current_context_or_decline()?;
         if self[server].sched_context.is_some() {
             let reading = self.read_clock_if_paid()?;
@@ -71,7 +92,7 @@ impl<A: Arch> Kernel<A> {
 
             self.take_receiver(cap.object, server, is_alone);
             self.track_call(caller, reply);
-            self.write_fast_message(caller, server, what, cap.badge);
+            self.write_fast_message(caller, server, what, cap.badge, transfer);
             self.commit_reading(Some(reading));
             self.switch_to_woken(server, available);
             return Ok(server);
@@ -83,7 +104,7 @@ impl<A: Arch> Kernel<A> {
         self.take_receiver(cap.object, server, is_alone);
         self.track_call(caller, reply);
         self.lend(context, caller, reply, server);
-        self.write_fast_message(caller, server, what, cap.badge);
+        self.write_fast_message(caller, server, what, cap.badge, transfer);
         self.switch_on_same_context(caller, server);
         Ok(server)
     }
@@ -95,9 +116,15 @@ impl<A: Arch> Kernel<A> {
         server: Ptr<Thread<A>>,
         what: What,
         badge: usize,
+        transfer: Option<CapTransfer<A>>,
     ) {
         match what {
-            What::Message(info) => self.deliver_message(caller, server, info, badge),
+            What::Message(info) | What::WithCapability(info) => {
+                self.deliver_message(caller, server, info, badge);
+                if let Some(transfer) = transfer {
+                    self.complete_transfer(server, transfer);
+                }
+            }
             What::Fault(fault) => {
                 self[caller].fault = PendingFault::Some(fault);
                 self.transfer_fault(caller, server, badge);

@@ -23,10 +23,15 @@ impl<A: Arch> Kernel<A> {
     /// The operation itself is that of the slow path. No operation of this kind wakes a thread, or takes the
     /// processor or a context from one; so there is no read of the clock before it and no scheduling
     /// decision after it.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn fast_invocation(&mut self, thread: Ptr<Thread<A>>) -> Eligible<Ptr<Thread<A>>> {
         let info = MessageInfo(self[thread].context.get(INFO));
         eligible(is_about_memory(info.label()))?;
+        self.invoke_memory(thread)
+    }
+
+    #[inline(never)]
+    fn invoke_memory(&mut self, thread: Ptr<Thread<A>>) -> Eligible<Ptr<Thread<A>>> {
         let root = self[thread].cap(ThreadSlot::CSpace);
         let Cap::CNode(space) = root else {
             return Err(NotEligible);

@@ -16,9 +16,10 @@
 //! | `call`, of a fault | the handler waits, as for a call |
 //! | `timer` | a budget ends whose handler waits and has its own context, or a thread is due that has a higher priority |
 //! | `invoke` | the capability is one to memory |
+//! | `capability` | as for `call` and `reply_recv`, with one extra capability that can be transferred |
 //!
-//! None of them is eligible for messages with extra capabilities, contexts with a limit or a timer, idling contexts, or
-//! capability lookups of several levels. Behind endpoint thresholds only calls are, and a passive server that waits again
+//! None of them is eligible for other messages with extra capabilities, contexts with a limit or a timer, idling
+//! contexts, or capability lookups of several levels. Behind endpoint thresholds only calls are, and a passive server that waits again
 //! after its reply.
 //!
 //! # Time
@@ -29,6 +30,7 @@
 //! path.
 
 mod call;
+mod capability;
 mod invoke;
 mod layout;
 mod reply_recv;
@@ -37,18 +39,19 @@ mod switch;
 mod timer;
 mod yield_slice;
 
+use abi::registers::{CAP, INFO};
 use abi::{MessageInfo, Syscall};
 
 pub use layout::{Layout, NO_MEMBER};
 
 use crate::Kernel;
-use crate::arch::Arch;
+use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
 use crate::config::{BIG_LOCK, CORES};
 use crate::cores::CoreHandle;
 use crate::instruments::CHECKED;
 use crate::object::{Thread, ThreadSlot};
-use crate::slot::RawCap;
+use crate::slot::{RawCap, Slot};
 use crate::token::Ptr;
 
 const CALL: usize = Syscall::Call.number();
@@ -129,6 +132,32 @@ impl<A: Arch> Kernel<A> {
         })
     }
 
+    /// The same of a Call or ReplyRecv with one extra capability. With several cores, capabilities are changed in
+    /// exclusive mode only.
+    #[inline(always)]
+    pub(crate) fn take_fast_path_with_capability(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        number: usize,
+    ) -> Option<Ptr<Thread<A>>> {
+        let info = MessageInfo(self[thread].context.get(INFO));
+        if info.extra_caps() != 1 {
+            return None;
+        }
+        let cap = self[thread].context.get(CAP);
+        let call = SystemCall {
+            thread,
+            number,
+            cap,
+            info,
+        };
+        self.try_unmodified(|kernel| match number {
+            CALL => kernel.fast_call_with_capability(&call),
+            REPLY_RECV => kernel.fast_reply_recv_with_capability(&call),
+            _ => Err(NotEligible),
+        })
+    }
+
     /// The same of all other system calls.
     #[inline(always)]
     pub fn take_other_fast_path(&mut self, call: &SystemCall<A>) -> Option<Ptr<Thread<A>>> {
@@ -161,9 +190,15 @@ impl<A: Arch> Kernel<A> {
     /// kind that it expects.
     #[inline(always)]
     fn find(&self, thread: Ptr<Thread<A>>, address: usize) -> Eligible<RawCap> {
-        let root = self[thread].slots[ThreadSlot::CSpace as usize].raw();
-        let slot = Cap::<A>::slot_of_only_level(root, address).ok_or(NotEligible)?;
+        let slot = self.slot_of(thread, address)?;
         Ok(self[slot].raw())
+    }
+
+    /// The slot of that capability.
+    #[inline(always)]
+    fn slot_of(&self, thread: Ptr<Thread<A>>, address: usize) -> Eligible<Ptr<Slot<A>>> {
+        let root = self[thread].slots[ThreadSlot::CSpace as usize].raw();
+        Cap::<A>::slot_of_only_level(root, address).ok_or(NotEligible)
     }
 
     /// Not eligible unless `core`, the owning core of an object, is this core.

@@ -3,6 +3,7 @@
 use abi::registers::REPLY;
 use abi::{MessageInfo, Rights};
 
+use super::capability::CapTransfer;
 use super::{Eligible, NotEligible, SystemCall, eligible, require_plain};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
@@ -11,17 +12,41 @@ use crate::object::{
     Above, Endpoint, EndpointState, Fault, NotificationState, PendingFault, Reply, Thread,
     ThreadState, WaitQueue,
 };
+use crate::slot::RawCap;
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
     /// Replies to a waiting caller, and blocks the server until the next call.
     #[inline(always)]
     pub(super) fn fast_reply_recv(&mut self, call: &SystemCall<A>) -> Eligible<Ptr<Thread<A>>> {
-        let server = call.thread;
         require_plain(call.info)?;
+        self.reply_and_wait(call, |_, _, _| Ok(None))
+    }
+
+    /// The same with one extra capability.
+    #[inline(never)]
+    pub(super) fn fast_reply_recv_with_capability(
+        &mut self,
+        call: &SystemCall<A>,
+    ) -> Eligible<Ptr<Thread<A>>> {
+        self.reply_and_wait(call, |kernel, reply, caller| {
+            eligible(Cap::<A>::is_reply_with_grant(reply) && !kernel[caller].fault.is_some())?;
+            kernel.prepare_transfer(call.thread, caller, None).map(Some)
+        })
+    }
+
+    /// Replies with the extra capability that `prepare` finds, which gets the reply capability and the caller.
+    #[inline(always)]
+    fn reply_and_wait(
+        &mut self,
+        call: &SystemCall<A>,
+        prepare: impl FnOnce(&mut Self, RawCap, Ptr<Thread<A>>) -> Eligible<Option<CapTransfer<A>>>,
+    ) -> Eligible<Ptr<Thread<A>>> {
+        let server = call.thread;
         let cap = Cap::decode_endpoint(self.find(server, call.cap)?).ok_or(NotEligible)?;
         let address = self[server].context.get(REPLY);
-        let reply = Cap::decode_reply(self.find(server, address)?).ok_or(NotEligible)?;
+        let reply_cap = self.find(server, address)?;
+        let reply = Cap::decode_reply(reply_cap).ok_or(NotEligible)?;
         eligible(cap.rights.contains(Rights::READ))?;
         self.is_on_this_core(self[cap.object].core())?;
         self.is_on_this_core(self[reply].core())?;
@@ -39,6 +64,7 @@ impl<A: Arch> Kernel<A> {
         let fault = self[caller].fault.get();
         eligible(fault.is_none_or(|fault| applies_reply(fault, call.info)))?;
         let context = self.current_context_or_decline()?;
+        let transfer = prepare(self, reply_cap, caller)?;
 
         let reading = match self[reply].above {
             Above::Context(lent) if lent == context && self[caller].sched_context.is_none() => {
@@ -58,7 +84,12 @@ impl<A: Arch> Kernel<A> {
         };
 
         match fault {
-            None => self.deliver_message(server, caller, call.info, 0),
+            None => {
+                self.deliver_message(server, caller, call.info, 0);
+                if let Some(transfer) = transfer {
+                    self.complete_transfer(caller, transfer);
+                }
+            }
             Some(fault) => self.apply_reply_to_fault(server, caller, fault),
         }
         self[caller].state = ThreadState::Running;

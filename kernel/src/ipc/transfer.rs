@@ -122,7 +122,7 @@ impl<A: Arch> Ipc<A> {
     /// The badge of a capability to the endpoint that the message is sent through. Such a capability is
     /// unwrapped: the receiver gets its badge only.
     #[inline(always)]
-    pub(super) fn unwrapped(
+    pub(crate) fn unwrapped(
         &self,
         slot: Ptr<Slot<A>>,
         endpoint: Option<Ptr<Endpoint<A>>>,

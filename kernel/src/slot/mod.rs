@@ -39,6 +39,12 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
+    /// The marks of a capability that belongs to the family before it.
+    pub(crate) const NONE: Self = Self {
+        original: false,
+        first_badged: false,
+    };
+
     /// The marks of the head of a family.
     pub(crate) const HEAD: Self = Self {
         original: true,

@@ -127,6 +127,9 @@ impl<A: Arch> Kernel<A> {
         {
             return;
         }
+        if (self.take_fast_path_with_capability(thread, number)).is_some() {
+            return;
+        }
         let call = Syscall::from_number(number);
         // Debug and benchmark calls need no budget check.
         if let Some(call) = call

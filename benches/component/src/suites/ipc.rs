@@ -5,13 +5,16 @@ use crate::bench::{Bench, Time};
 use crate::measure::{EMPTY, Log, ROUNDS, filled, log_of, samples, sending, use_fpu};
 use crate::partner::{Peer, Place};
 use userlib::arch::Registers;
-use userlib::{Capability, Result, abi};
+use userlib::cap::{CNode, Notification, Slot};
+use userlib::{CPtr, Capability, Result, abi, ipc_buffer};
 
-benchmarks![call: 24, call_with_fpu: 2, send: 8];
+benchmarks![call: 24, call_with_fpu: 2, call_with_capability: 1, send: 8];
 
 /// Arguments of the roles.
 const WORDS: usize = 0;
 const FPU: usize = 1;
+const RECEIVE_ROOT: usize = 0;
+const RECEIVE_INDEX: usize = 1;
 
 /// Call and ReplyRecv in all combinations.
 fn call(bench: &mut Bench, variant: usize) -> Result {
@@ -102,6 +105,63 @@ pub(super) fn serve(peer: &Peer) {
             use_fpu(round);
         }
         let stamps = peer.counter.timed(call, &mut registers);
+        peer.shared.log(round, stamps);
+        call = abi::Syscall::ReplyRecv;
+    }
+}
+
+/// Call and ReplyRecv with a passive server of the same priority, each with a capability that is copied into an empty
+/// slot of the receiver, which has the same capability space.
+fn call_with_capability(bench: &mut Bench, _: usize) -> Result {
+    let (counter, shared) = (bench.counter(), bench.shared());
+    let own = bench.allocator.allocate_slot()?;
+    let servers = bench.allocator.allocate_slot()?;
+    shared.set_argument(RECEIVE_ROOT, servers.root.cptr().0);
+    shared.set_argument(RECEIVE_INDEX, servers.index);
+    bench.start(
+        Place::Same,
+        PRIORITIES[0].1,
+        Time::Callers,
+        exchange_capabilities,
+    )?;
+    ipc_buffer::set_receive_slot(own);
+    let mut client: Log = EMPTY;
+    for stamps in &mut client {
+        let mut registers = with_notification(&bench.peer);
+        *stamps = counter.timed(abi::Syscall::Call, &mut registers);
+        // An empty slot would be an error: both have received a capability.
+        Notification(CPtr(own.index)).signal();
+        own.delete()?;
+        servers.delete()?;
+    }
+    let server = log_of(shared);
+    let calls = samples(|round| counter.net(client[round].before, server[round].after));
+    let replies = samples(|round| counter.net(server[round + 1].before, client[round].after));
+    let parameters = [("words", 0.into()), ("space", Place::Same.name().into())];
+    bench.report("call_with_capability", &parameters, &calls);
+    bench.report("replyrecv_with_capability", &parameters, &replies);
+    Ok(())
+}
+
+/// The registers of a message with one capability and no words.
+fn with_notification(peer: &Peer) -> Registers {
+    ipc_buffer::set_capability(0, peer.notification.cptr());
+    Registers {
+        reply: peer.reply.cptr().0,
+        ..sending(peer.endpoint.cptr(), abi::MessageInfo::new(0, 1, 0))
+    }
+}
+
+/// Replies to calls, with capabilities in both directions, and logs the stamps.
+fn exchange_capabilities(peer: &Peer) {
+    ipc_buffer::set_receive_slot(Slot {
+        root: CNode(CPtr(peer.shared.argument(RECEIVE_ROOT))),
+        index: peer.shared.argument(RECEIVE_INDEX),
+        depth: abi::WORD_BITS,
+    });
+    let mut call = abi::Syscall::Recv;
+    for round in 0.. {
+        let stamps = peer.counter.timed(call, &mut with_notification(peer));
         peer.shared.log(round, stamps);
         call = abi::Syscall::ReplyRecv;
     }

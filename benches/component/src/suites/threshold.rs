@@ -1,7 +1,7 @@
 //! The cost of endpoints with thresholds and limits, and of deferrals.
 //!
-//! *Fast* are messages for which there are fast paths if the endpoint has no threshold; *slow* ones carry a
-//! capability, for which no fast path is eligible. The receiver sets no receive slot, so nothing is
+//! *Fast* are messages for which there are fast paths if the endpoint has no threshold; *slow* ones carry
+//! two capabilities, for which no fast path is eligible. The receiver sets no receive slot, so nothing is
 //! transferred.
 //!
 //! The tool also runs this suite on a kernel without thresholds, and names its results `absent`.
@@ -56,8 +56,9 @@ fn message(peer: &Peer) -> Registers {
     let slow = peer.shared.argument(SLOW) != 0;
     if slow {
         ipc_buffer::set_capability(0, peer.notification.cptr());
+        ipc_buffer::set_capability(1, peer.notification.cptr());
     }
-    let info = if slow { MessageInfo::new(0, 1, 0) } else { filled(0) };
+    let info = if slow { MessageInfo::new(0, 2, 0) } else { filled(0) };
     Registers { reply: peer.reply.cptr().0, ..sending(peer.endpoint.cptr(), info) }
 }
 

@@ -19,6 +19,7 @@ mod delays;
 mod deletion;
 mod domains;
 mod fast_paths;
+mod fast_paths_capability;
 mod fast_paths_threshold;
 mod fast_paths_timer;
 mod faults;

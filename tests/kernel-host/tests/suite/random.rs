@@ -5,7 +5,7 @@
 //! deleted and created again. The machine checks its invariants after every kernel entry.
 
 use abi::config::DOMAINS;
-use abi::{Method, ObjectType, Rights, Syscall, endpoint_flags, slots};
+use abi::{Method, ObjectType, Rights, Syscall, WORD_BITS, endpoint_flags, slots};
 use host_machine::{Budget, CPtr, Machine, Message, Spec, State, Task};
 use kernel::arch::Irq;
 use kernel::object::Fault;
@@ -26,6 +26,8 @@ pub(super) enum Act {
     Notification(Syscall, Pick),
     Reply(Pick),
     Combined(Syscall, Pick, Pick, Pick),
+    /// A call, send or reply with a capability. The task is ready to receive one, too, in the last of these.
+    Transfer(Syscall, Pick, Pick, Pick, Pick),
     YieldTo(Pick),
     YieldToTimeout(Pick, u64, Pick),
     YieldUntil(u64),
@@ -74,6 +76,7 @@ fn act() -> impl Strategy<Value = Act> {
         prop::sample::select(vec![Call, Call, Send, NBSend, Recv, Recv, NBRecv, Wait]);
     let notification_calls = prop::sample::select(vec![Send, Send, Wait, NBWait, Recv]);
     let combined = prop::sample::select(vec![ReplyRecv, ReplyRecv, NBSendRecv, NBSendWait]);
+    let transfers = prop::sample::select(vec![Call, Call, ReplyRecv, ReplyRecv, Send]);
     prop_oneof![
         6 => (endpoint_calls, any_pick(), any_pick(), any::<bool>())
             .prop_map(|(call, endpoint, reply, badged)| Act::Endpoint(call, endpoint, reply, badged)),
@@ -81,6 +84,8 @@ fn act() -> impl Strategy<Value = Act> {
         2 => any_pick().prop_map(Act::Reply),
         4 => (combined, any_pick(), any_pick(), any_pick())
             .prop_map(|(call, target, source, reply)| Act::Combined(call, target, source, reply)),
+        2 => (transfers, any_pick(), any_pick(), any_pick(), any_pick()).prop_map(
+            |(call, endpoint, reply, gift, slot)| Act::Transfer(call, endpoint, reply, gift, slot)),
         1 => any_pick().prop_map(Act::YieldTo),
         1 => (any_pick(), 0..200u64, any_pick())
             .prop_map(|(context, time, reply)| Act::YieldToTimeout(context, time, reply)),
@@ -180,6 +185,8 @@ pub(super) struct TestSystem {
     pub(super) notifications: Vec<CPtr>,
     replies: Vec<CPtr>,
     pub(super) contexts: Vec<CPtr>,
+    /// Slots that receive capabilities, empty at first.
+    pub(super) received: Vec<CPtr>,
 }
 
 impl TestSystem {
@@ -234,6 +241,7 @@ impl TestSystem {
             let start = Method::DomainScheduleSetStart;
             machine.invoke(slots::DOMAIN, start, &[0], &[]).unwrap();
         }
+        let received = (0..3).map(|_| machine.slot()).collect();
         machine.rest();
         Self {
             machine,
@@ -243,6 +251,7 @@ impl TestSystem {
             notifications,
             replies,
             contexts,
+            received,
         }
     }
 
@@ -269,6 +278,7 @@ impl TestSystem {
             &self.replies,
             &self.contexts,
             &self.badged,
+            &self.received,
         ];
         let objects = objects.into_iter().flatten().copied();
         objects
@@ -323,6 +333,18 @@ impl TestSystem {
                     reply
                 };
                 let operands = operands(pick(&sources, *source), reply, target);
+                machine.syscall(task, *call, operands, &message);
+            }
+            Act::Transfer(call, endpoint, reply, gift, slot) => {
+                let gifts = [&*self.endpoints, &self.badged, &self.notifications].concat();
+                let gifts = [&gifts, &*self.received, &[slots::INIT_THREAD_CNODE]].concat();
+                let message = message.with_caps(&[pick(&gifts, *gift)]);
+                receive_in(machine, task, pick(&self.received, *slot));
+                let operands = operands(
+                    pick(&self.endpoints, *endpoint),
+                    pick(&self.replies, *reply),
+                    0,
+                );
                 machine.syscall(task, *call, operands, &message);
             }
             Act::YieldTo(context) => {
@@ -472,6 +494,9 @@ impl TestSystem {
             let _ = machine.mint_to(self.endpoints[index], slot, Rights::ALL, 5);
             return;
         }
+        if self.received.contains(&slot) {
+            return;
+        }
         let (kind, bits) = if self.endpoints.contains(&slot) {
             (ObjectType::Endpoint, 0)
         } else if self.notifications.contains(&slot) {
@@ -483,6 +508,14 @@ impl TestSystem {
         };
         machine.create_in(kind, bits, slot);
     }
+}
+
+/// Sets the receive slot of a task, by an address of full width.
+pub(super) fn receive_in(machine: &mut Machine, task: Task, slot: CPtr) {
+    let buffer = machine.buffer_mut(task).expect("the task has a buffer");
+    buffer.receive_cnode = slots::INIT_THREAD_CNODE;
+    buffer.receive_index = slot;
+    buffer.receive_depth = WORD_BITS;
 }
 
 proptest! {

@@ -5,6 +5,7 @@ use host_machine::{CPtr, Machine, Message, Spec, State, Task};
 use kernel::cap::Cap;
 
 use crate::common::{caller, sender, server};
+use crate::random::receive_in;
 
 const ROOT: CPtr = slots::INIT_THREAD_CNODE;
 
@@ -26,7 +27,7 @@ impl Scene {
         let server = server(&mut machine, "server", 20, endpoint, reply);
         let client = machine.spawn(Spec::new("client", 10).active());
         let slot = machine.slot();
-        set_aside(&mut machine, server, slot);
+        receive_in(&mut machine, server, slot);
         Self {
             machine,
             endpoint,
@@ -49,17 +50,10 @@ impl Scene {
     }
 }
 
-fn set_aside(machine: &mut Machine, task: Task, slot: CPtr) {
-    let buffer = machine.buffer_mut(task).unwrap();
-    buffer.receive_cnode = ROOT;
-    buffer.receive_index = slot;
-    buffer.receive_depth = WORD_BITS;
-}
-
 const NONE: [Option<usize>; 3] = [None; 3];
 
 #[test]
-fn a_capability_arrives_in_the_slot_set_aside() {
+fn a_capability_arrives_in_the_slot_receive_in() {
     let mut scene = Scene::new();
     let notification = scene.machine.notification();
     let badged = scene.machine.mint(notification, Rights::WRITE, 9);
@@ -105,7 +99,7 @@ fn queued_senders_need_the_rights_too() {
         let (elsewhere, reply, gift) =
             (machine.endpoint(), machine.reply(), machine.notification());
         let weak = machine.mint(elsewhere, rights, 0);
-        set_aside(machine, scene.client, scene.slot);
+        receive_in(machine, scene.client, scene.slot);
         let may_grant = rights.contains(Rights::GRANT);
         let message = Message::new(1, &[5]).with_caps(&[gift]);
         sender(machine, "sender", 5, weak, &message);
@@ -223,7 +217,7 @@ fn replies_carry_capabilities_if_the_reply_capability_says_so() {
         // The caller's rights to the endpoint do not matter for the reply.
         let endpoint = scene.machine.mint(scene.endpoint, Rights::from_word(9), 0);
         let target = scene.machine.slot();
-        set_aside(&mut scene.machine, scene.client, target);
+        receive_in(&mut scene.machine, scene.client, target);
         scene
             .machine
             .call(scene.client, endpoint, &Message::default());
@@ -240,7 +234,7 @@ fn replies_carry_capabilities_if_the_reply_capability_says_so() {
 fn replies_do_not_unwrap() {
     let mut scene = Scene::new();
     let target = scene.machine.slot();
-    set_aside(&mut scene.machine, scene.client, target);
+    receive_in(&mut scene.machine, scene.client, target);
     scene
         .machine
         .call(scene.client, scene.endpoint, &Message::default());
@@ -292,7 +286,7 @@ fn capabilities_are_looked_up_when_the_message_moves() {
     scene.machine.move_to(endpoint, gift).unwrap();
     let reply = scene.machine.reply();
     let receiver = scene.machine.spawn(Spec::new("receiver", 30).active());
-    set_aside(&mut scene.machine, receiver, scene.slot);
+    receive_in(&mut scene.machine, receiver, scene.slot);
     scene.machine.recv(receiver, queue, reply);
     assert_eq!(scene.machine.received(receiver).caps, 1);
     assert!(matches!(scene.machine.cap(scene.slot), Cap::Endpoint(_)));

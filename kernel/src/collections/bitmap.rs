@@ -50,6 +50,17 @@ impl PriorityBitmap {
         self.words[word] >> bit & 1 != 0
     }
 
+    /// Whether the set has neither priorities nor marks.
+    pub const fn is_empty(&self) -> bool {
+        self.summary == 0
+    }
+
+    /// Whether another priority of the same word is in the set.
+    pub const fn has_others_in_word(&self, priority: u8) -> bool {
+        let (word, bit) = (priority as usize / WORD, priority as usize % WORD);
+        self.words[word] & !(1 << bit) != 0
+    }
+
     /// The highest priority of the set; with a mark, more than any priority.
     #[inline(always)]
     pub fn highest(&self) -> Option<u16> {

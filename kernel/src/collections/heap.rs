@@ -44,6 +44,10 @@ impl<T: Linked> Heap<T> {
         let links = objects[member].links_mut();
         let parent = links.parent.take();
         let children = core::mem::take(&mut links.children);
+        if let (None, [None, None]) = (parent, children) {
+            self.root = None;
+            return;
+        }
         for child in children.into_iter().flatten() {
             objects[child].links_mut().parent = None;
         }

@@ -2,6 +2,7 @@
 
 use abi::PRIORITIES;
 
+use super::PriorityBitmap;
 use crate::time::Ticks;
 
 /// A tournament tree: a complete binary tree. Its leaves are the priorities, and every inner node names the
@@ -11,16 +12,25 @@ use crate::time::Ticks;
 /// Inner nodes are numbered from 1, the root; the children of *n* are *2n* and *2n+1*. Half of the inner nodes, those
 /// from 128 on, have two priorities as their children. So the number of a node is one byte, which is a valid index
 /// whatever its value.
+///
+/// A node without an event below it may name any priority there: none of them has a time.
+///
+/// Most often the highest priority with an event decides a query: it is the one that is due, or the only one from
+/// which on there may be an event. A bitmap finds it without a walk through the tree.
 #[derive(Debug)]
 pub struct Tournament {
     instants: [Ticks; PRIORITIES],
     winners: [u8; PRIORITIES],
+    /// The priorities with an event.
+    awaited: PriorityBitmap,
 }
 
 const ROOT: u8 = 1;
 /// The first inner node of the last level.
 const LAST: u8 = 1 << (u8::BITS - 1);
 const _: () = assert!(PRIORITIES == 1 << u8::BITS);
+/// The number of bits of a priority that select one of those in a word of the bitmap.
+const WORD_BITS: u32 = usize::BITS.ilog2();
 
 impl Tournament {
     /// No event at any priority.
@@ -40,6 +50,7 @@ impl Tournament {
         Self {
             instants: [Ticks::NEVER; PRIORITIES],
             winners,
+            awaited: PriorityBitmap::EMPTY,
         }
     }
 
@@ -59,8 +70,35 @@ impl Tournament {
     /// Changes the time of a priority; [`Ticks::NEVER`] for no event.
     pub fn set(&mut self, priority: u8, instant: Ticks) {
         self.instants[usize::from(priority)] = instant;
+        let is_awaited = instant < Ticks::NEVER;
+        if is_awaited {
+            self.awaited.insert(priority);
+        } else {
+            self.awaited.remove(priority);
+        }
+        if self.awaited.is_empty() {
+            return;
+        }
+        if self.awaited.has_others_in_word(priority) {
+            return self.replay(Self::above(priority), priority ^ 1, priority, instant);
+        }
+        // Below the node of this word there is no match.
+        let top = (ROOT << (u8::BITS - WORD_BITS)) | priority >> WORD_BITS;
+        if is_awaited {
+            let mut node = Self::above(priority);
+            while node > top {
+                self.winners[usize::from(node)] = priority;
+                node >>= 1;
+            }
+            self.winners[usize::from(top)] = priority;
+        }
+        self.replay(top >> 1, self.winner(top ^ 1), priority, instant);
+    }
+
+    /// Replays the matches from `node` on, the first of them against `other`.
+    #[inline(always)]
+    fn replay(&mut self, mut node: u8, mut other: u8, priority: u8, instant: Ticks) {
         let (mut winner, mut earliest) = (priority, instant);
-        let (mut node, mut other) = (Self::above(priority), priority ^ 1);
         loop {
             let against = self.instant(other);
             if against < earliest || against == earliest && other > winner {
@@ -84,14 +122,19 @@ impl Tournament {
     /// The earliest time at `lowest` or above (256: none), and a priority that has it.
     #[inline(always)]
     pub fn earliest_from(&self, lowest: u16) -> Option<(u8, Ticks)> {
+        let highest = self
+            .awaited
+            .highest()
+            .filter(|highest| *highest >= lowest)? as u8;
         let first = self.winner(ROOT);
         let best = if u16::from(first) >= lowest {
             first
+        } else if u16::from(highest) == lowest {
+            highest
         } else {
-            self.first_from(u8::try_from(lowest).ok()?)
+            self.first_from(lowest as u8)
         };
-        let instant = self.instant(best);
-        (instant < Ticks::NEVER).then_some((best, instant))
+        Some((best, self.instant(best)))
     }
 
     /// The winner at `lowest` or above.
@@ -114,7 +157,18 @@ impl Tournament {
     }
 
     /// The highest priority with a time that has come, and that time.
+    #[inline(always)]
     pub fn highest_priority_due(&self, now: Ticks) -> Option<(u8, Ticks)> {
+        let highest = self.awaited.highest()? as u8;
+        let instant = self.instant(highest);
+        if instant <= now {
+            return Some((highest, instant));
+        }
+        self.highest_priority_due_of_several(now)
+    }
+
+    #[inline(never)]
+    fn highest_priority_due_of_several(&self, now: Ticks) -> Option<(u8, Ticks)> {
         if self.earliest() > now {
             return None;
         }

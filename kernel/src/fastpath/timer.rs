@@ -70,7 +70,7 @@ impl<A: Arch> Kernel<A> {
         if let Some(current) = current {
             self.ready_front(current);
         }
-        self.leave_scheduler(next);
+        self.take_due(next);
         self.switch_context(next, available, false);
         Ok(next)
     }

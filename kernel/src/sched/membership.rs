@@ -126,6 +126,14 @@ impl<A: Arch> Scheduler<A> {
         owner[thread].membership = Membership::None;
     }
 
+    /// Takes a thread of this core out of the release queue before the timer is programmed for it.
+    #[inline(always)]
+    pub(crate) fn take_due(&mut self, thread: Ptr<Thread<A>>) {
+        let objects = &mut self.capabilities.objects;
+        self.core.release.remove(objects, thread);
+        self[thread].membership = Membership::None;
+    }
+
     #[inline(never)]
     fn leave_release(&mut self, thread: Ptr<Thread<A>>) {
         self.core

@@ -144,19 +144,6 @@ impl<A: Arch> CNode<A> {
         debug_assert!(index < self.len());
         Slot::at(self.slots, index)
     }
-
-    /// The slot in this CNode that a full-width address selects, if the guard matches. The lookup ends there
-    /// unless the slot holds a CNode and bits are left. The guard and radix of a CNode have at most as many
-    /// bits as an address, so there are enough.
-    #[inline(always)]
-    pub(crate) fn slot_at(&self, address: usize) -> Option<Ptr<Slot<A>>> {
-        let GuardData { guard, size } = self.guard;
-        if (address >> 1).wrapping_shr(!size as u32) != guard {
-            return None;
-        }
-        let rest = address.wrapping_shl(size as u32);
-        Some(self.slot(rest.wrapping_shr((WORD_BITS - self.radix) as u32)))
-    }
 }
 
 /// What a zombie was: an object with slots to be emptied, or with blocked threads to be woken.

@@ -214,12 +214,6 @@ impl<A: Arch> Cap<A> {
         tag == tag::UNTYPED || tag & 1 == 1
     }
 
-    /// Whether it is a CNode.
-    #[inline(always)]
-    pub(super) const fn is_cnode(raw: RawCap) -> bool {
-        raw.tag() == tag::CNODE
-    }
-
     /// The CNode, if it is one, without a test for other kinds: for lookups in deep capability spaces.
     #[inline(always)]
     pub(crate) fn decode_cnode(raw: RawCap) -> Option<CNode<A>> {

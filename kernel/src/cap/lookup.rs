@@ -5,7 +5,7 @@ use abi::{LookupFailure, WORD_BITS};
 use super::{CNode, Cap, Capabilities};
 use crate::arch::Arch;
 use crate::error::Error;
-use crate::slot::Slot;
+use crate::slot::{RawCap, Slot};
 use crate::token::Ptr;
 
 /// One level of a capability lookup, as work before a preemption point, roughly in instructions.
@@ -164,24 +164,14 @@ impl<A: Arch> Capabilities<A> {
     #[inline(always)]
     pub(crate) fn lookup_quickly(
         &self,
-        root: Cap<A>,
+        root: RawCap,
         address: usize,
     ) -> Result<Ptr<Slot<A>>, LookupFailure> {
-        if let Cap::CNode(cnode) = root
-            && let Some(slot) = self.only_level(&cnode, address)
-        {
+        if let Some(slot) = Cap::slot_of_only_level(root, address) {
             self.count_one_level();
             return Ok(slot);
         }
-        self.lookup_cap(root, address)
-    }
-
-    /// The slot at a full-width address, if the lookup ends in this CNode, which is the common case.
-    #[inline(always)]
-    pub(crate) fn only_level(&self, cnode: &CNode<A>, address: usize) -> Option<Ptr<Slot<A>>> {
-        let slot = cnode.slot_at(address)?;
-        let leads_on = cnode.is_split() && Cap::<A>::is_cnode(self[slot].raw());
-        (!leads_on).then_some(slot)
+        self.lookup_cap(Cap::decode(root), address)
     }
 
     /// The slot that an argument (root, index, depth) names; it may be empty. `source` is reported in the error

@@ -88,4 +88,10 @@ impl<A: Arch> Thread<A> {
     pub fn cap(&self, slot: ThreadSlot) -> Cap<A> {
         self.slots[slot as usize].cap()
     }
+
+    /// The root of its capability space, packed.
+    #[inline(always)]
+    pub(crate) fn root(&self) -> RawCap {
+        self.slots[ThreadSlot::CSpace as usize].raw()
+    }
 }

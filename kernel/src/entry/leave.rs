@@ -54,7 +54,12 @@ impl<A: Arch> Kernel<A> {
         self.pick();
         let next = self.core.current;
         let rank = self.preemption_rank_of(next);
-        self.switch_current_context(rank);
+        let context = next.and_then(|thread| self[thread].sched_context);
+        if self.core.reprogram || !Ptr::is_same(context, self.core.current_context) {
+            self.switch_current_context(context, rank);
+        } else {
+            self.update_timer_deadline(rank);
+        }
         if let Some(thread) = next {
             self.finish_yield_to(thread);
             if let ThreadState::Restart = self[thread].state {

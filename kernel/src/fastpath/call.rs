@@ -40,7 +40,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// The same with one extra capability.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn fast_call_with_capability(
         &mut self,
         call: &SystemCall<A>,
@@ -86,6 +86,7 @@ impl<A: Arch> Kernel<A> {
         };
         let context = self.current_context_or_decline()?;
         if self[server].sched_context.is_some() {
+            eligible(transfer.is_none())?;
             let reading = self.read_clock_if_paid()?;
             let available = self.can_run(server, reading.now)?;
             self.runs_after_block(caller, server, reading.now)?;

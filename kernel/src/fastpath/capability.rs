@@ -17,16 +17,10 @@ use crate::token::Ptr;
 pub(super) enum CapTransfer<A: Arch> {
     /// It names the endpoint that the message is sent through: the receiver gets its badge.
     Unwrapped { buffer: Buffer, badge: usize },
-    /// The receiver gets the same capability.
-    Same {
+    /// The receiver gets a copy.
+    Copied {
         source: Ptr<Slot<A>>,
         target: Ptr<Slot<A>>,
-    },
-    /// The receiver gets what a copy of it becomes.
-    Derived {
-        source: Ptr<Slot<A>>,
-        target: Ptr<Slot<A>>,
-        cap: Cap<A>,
     },
 }
 
@@ -35,7 +29,7 @@ impl<A: Arch> Kernel<A> {
     /// eligible if the capability cannot be transferred.
     #[inline(always)]
     pub(super) fn prepare_transfer(
-        &mut self,
+        &self,
         sender: Ptr<Thread<A>>,
         receiver: Ptr<Thread<A>>,
         endpoint: Option<Ptr<Endpoint<A>>>,
@@ -51,26 +45,8 @@ impl<A: Arch> Kernel<A> {
         let cnode = self.find(receiver, cnode)?;
         let target = Cap::<A>::slot_of_only_level(cnode, index).ok_or(NotEligible)?;
         eligible(self[target].is_empty())?;
-        if Cap::<A>::is_copied_as_is(self[source].raw()) {
-            return Ok(CapTransfer::Same { source, target });
-        }
-        self.prepare_derived(source, target)
-    }
-
-    #[inline(never)]
-    fn prepare_derived(
-        &mut self,
-        source: Ptr<Slot<A>>,
-        target: Ptr<Slot<A>>,
-    ) -> Eligible<CapTransfer<A>> {
-        let cap = self[source].cap();
-        let cap = self.derive_cap(source, cap).map_err(|_| NotEligible)?;
-        eligible(!cap.is_null())?;
-        Ok(CapTransfer::Derived {
-            source,
-            target,
-            cap,
-        })
+        eligible(Cap::<A>::is_copied_as_is(self[source].raw()))?;
+        Ok(CapTransfer::Copied { source, target })
     }
 
     /// Transfers the capability of a message whose words were delivered.
@@ -81,16 +57,8 @@ impl<A: Arch> Kernel<A> {
                 buffer.set_badge(0, badge);
                 1
             }
-            CapTransfer::Same { source, target } => {
+            CapTransfer::Copied { source, target } => {
                 self.insert_same(source, target);
-                0
-            }
-            CapTransfer::Derived {
-                source,
-                target,
-                cap,
-            } => {
-                self.insert_copy(source, target, cap);
                 0
             }
         };

@@ -7,8 +7,8 @@ use super::{Eligible, NotEligible, eligible};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
-use crate::invoke::Failure;
-use crate::object::{Thread, ThreadSlot, ThreadState};
+use crate::invoke::{Failure, Invoked};
+use crate::object::{Thread, ThreadState};
 use crate::token::Ptr;
 
 /// Whether a label is that of a method of memory, which makes a capability lookup worthwhile:
@@ -27,25 +27,26 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn fast_invocation(&mut self, thread: Ptr<Thread<A>>) -> Eligible<Ptr<Thread<A>>> {
         let info = MessageInfo(self[thread].context.get(INFO));
         eligible(is_about_memory(info.label()))?;
-        self.invoke_memory(thread)
+        self.invoke_memory(thread, info)
     }
 
     #[inline(never)]
-    fn invoke_memory(&mut self, thread: Ptr<Thread<A>>) -> Eligible<Ptr<Thread<A>>> {
-        let root = self[thread].cap(ThreadSlot::CSpace);
-        let Cap::CNode(space) = root else {
-            return Err(NotEligible);
-        };
+    fn invoke_memory(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        info: MessageInfo,
+    ) -> Eligible<Ptr<Thread<A>>> {
         let address = self[thread].context.get(CAP);
-        let slot = self.only_level(&space, address).ok_or(NotEligible)?;
+        let slot = self.slot_of(thread, address)?;
         let cap = self[slot].raw();
         eligible(Cap::<A>::is_memory(cap))?;
         let reading = self.read_clock_if_needed()?;
         self.count_one_level();
         eligible(!self.is_interrupted())?;
-        let invoked = self
-            .with_extra(thread, root, slot)
-            .map_err(|_| NotEligible)?;
+        let invoked = match Invoked::without_buffer(slot, info) {
+            Some(invoked) => invoked,
+            None => (self.with_buffer(thread, slot, info)).map_err(|_| NotEligible)?,
+        };
 
         self.commit_reading(reading);
         let invocation = invoked.invocation(thread, true);

@@ -16,7 +16,7 @@
 //! | `call`, of a fault | the handler waits, as for a call |
 //! | `timer` | a budget ends whose handler waits and has its own context, or a thread is due that has a higher priority |
 //! | `invoke` | the capability is one to memory |
-//! | `capability` | as for `call` and `reply_recv`, with one extra capability that can be transferred |
+//! | `capability` | as for `call` and `reply_recv` with a passive server, and with one extra capability that is not one to memory |
 //!
 //! None of them is eligible for other messages with extra capabilities, contexts with a limit or a timer, idling
 //! contexts, or capability lookups of several levels. Behind endpoint thresholds only calls are, and a passive server that waits again
@@ -50,7 +50,7 @@ use crate::cap::Cap;
 use crate::config::{BIG_LOCK, CORES};
 use crate::cores::CoreHandle;
 use crate::instruments::CHECKED;
-use crate::object::{Thread, ThreadSlot};
+use crate::object::Thread;
 use crate::slot::{RawCap, Slot};
 use crate::token::Ptr;
 
@@ -144,6 +144,16 @@ impl<A: Arch> Kernel<A> {
         if info.extra_caps() != 1 {
             return None;
         }
+        self.take_fast_path_with(thread, number, info)
+    }
+
+    #[inline(never)]
+    fn take_fast_path_with(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        number: usize,
+        info: MessageInfo,
+    ) -> Option<Ptr<Thread<A>>> {
         let cap = self[thread].context.get(CAP);
         let call = SystemCall {
             thread,
@@ -197,8 +207,7 @@ impl<A: Arch> Kernel<A> {
     /// The slot of that capability.
     #[inline(always)]
     fn slot_of(&self, thread: Ptr<Thread<A>>, address: usize) -> Eligible<Ptr<Slot<A>>> {
-        let root = self[thread].slots[ThreadSlot::CSpace as usize].raw();
-        Cap::<A>::slot_of_only_level(root, address).ok_or(NotEligible)
+        Cap::<A>::slot_of_only_level(self[thread].root(), address).ok_or(NotEligible)
     }
 
     /// Not eligible unless `core`, the owning core of an object, is this core.

@@ -24,7 +24,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// The same with one extra capability.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn fast_reply_recv_with_capability(
         &mut self,
         call: &SystemCall<A>,
@@ -74,7 +74,11 @@ impl<A: Arch> Kernel<A> {
                 None
             }
             // A server that keeps its context behind a threshold may have to give it up.
-            Above::None if self[reply].below.is_none() && !self[cap.object].has_threshold() => {
+            Above::None
+                if transfer.is_none()
+                    && self[reply].below.is_none()
+                    && !self[cap.object].has_threshold() =>
+            {
                 let reading = self.read_clock_if_paid()?;
                 let available = self.can_run(caller, reading.now)?;
                 self.runs_after_block(server, caller, reading.now)?;

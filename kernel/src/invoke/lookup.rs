@@ -8,7 +8,7 @@ use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
 use crate::ipc::{Buffer, ExtraCaps};
-use crate::object::{Thread, ThreadSlot};
+use crate::object::Thread;
 use crate::sched::work::preempt_after_lookup;
 use crate::slot::Slot;
 use crate::token::Ptr;
@@ -22,6 +22,20 @@ pub(crate) struct Invoked<A: Arch> {
 }
 
 impl<A: Arch> Invoked<A> {
+    /// For a message without words and capabilities in the IPC buffer.
+    #[inline(always)]
+    pub(crate) const fn without_buffer(slot: Ptr<Slot<A>>, info: MessageInfo) -> Option<Self> {
+        if info.length() > MESSAGE_REGISTERS || info.extra_caps() > 0 {
+            return None;
+        }
+        Some(Self {
+            slot,
+            info,
+            buffer: None,
+            extra: [None; MAX_EXTRA_CAPS],
+        })
+    }
+
     /// The invocation, for the methods of kernel objects.
     #[inline(always)]
     pub(crate) fn invocation(&self, caller: Ptr<Thread<A>>, is_call: bool) -> Invocation<A> {
@@ -66,34 +80,32 @@ impl<A: Arch> Kernel<A> {
         thread: Ptr<Thread<A>>,
         address: usize,
     ) -> Result<Invoked<A>, LookupError> {
-        let root = self[thread].cap(ThreadSlot::CSpace);
-        let found = self.lookup_quickly(root, address);
+        let found = self.lookup_quickly(self[thread].root(), address);
         // Lookups in deep capability spaces are long, so there is a preemption point.
         if self.is_interrupted() {
             return Err(LookupError::Preempted);
         }
         let missing = |failure| LookupError::Missing(Missing { address, failure });
         let slot = found.map_err(missing)?;
-        self.with_extra(thread, root, slot)
+        let info = MessageInfo(self[thread].context.get(INFO));
+        match Invoked::without_buffer(slot, info) {
+            Some(invoked) => Ok(invoked),
+            None => self.with_buffer(thread, slot, info),
+        }
     }
 
-    /// Looks up the extra capabilities of an invocation of the capability in `slot`.
+    /// The same for any other message, with its extra capabilities.
     #[inline(always)]
-    pub(crate) fn with_extra(
+    pub(crate) fn with_buffer(
         &mut self,
         thread: Ptr<Thread<A>>,
-        root: Cap<A>,
         slot: Ptr<Slot<A>>,
+        info: MessageInfo,
     ) -> Result<Invoked<A>, LookupError> {
-        let info = MessageInfo(self[thread].context.get(INFO));
-        // Looked up once, and only if the message uses it.
-        let buffer = if info.length() > MESSAGE_REGISTERS || info.extra_caps() > 0 {
-            self.send_buffer(thread)
-        } else {
-            None
-        };
+        let buffer = self.send_buffer(thread);
         let mut extra = [None; MAX_EXTRA_CAPS];
         if let Some(buffer) = buffer {
+            let root = self[thread].root();
             let places = extra.iter_mut().take(info.extra_caps());
             for (index, place) in places.enumerate() {
                 let address = buffer.extra_cap(index);

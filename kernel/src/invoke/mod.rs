@@ -19,7 +19,7 @@ mod untyped;
 pub use crate::error::{Error, Failure};
 pub use crate::sched::work::preempt_after_checks;
 pub use invocation::{Answer, Done, Invocation, Outcome};
-pub(crate) use lookup::{LookupError, Missing};
+pub(crate) use lookup::{Invoked, LookupError, Missing};
 pub(crate) use untyped::emplace;
 pub use untyped::reset;
 

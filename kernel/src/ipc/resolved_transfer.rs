@@ -14,7 +14,7 @@ use super::Ipc;
 use super::transfer::ExtraCaps;
 use crate::arch::{Arch, UserContext};
 use crate::error::Failure;
-use crate::object::{Endpoint, EndpointState, Reply, Thread, ThreadSlot, ThreadState};
+use crate::object::{Endpoint, EndpointState, Reply, Thread, ThreadState};
 use crate::sched::work::{preempt_after_checks, preempt_after_lookup};
 use crate::slot::Slot;
 use crate::token::Ptr;
@@ -46,7 +46,7 @@ impl<A: Arch> ResolvedCapTransfers<A> {
 
 impl<A: Arch> Ipc<A> {
     /// Resolves the capability transfer of a message that `sender` is about to send; `extra` are the extra
-    /// capabilities of its invocation.
+    /// capabilities of its invocation, at least one.
     ///
     /// # Errors
     /// [`Failure::Preempted`]; nothing has changed.
@@ -58,7 +58,6 @@ impl<A: Arch> Ipc<A> {
         extra: ExtraCaps<A>,
     ) -> Result<(), Failure> {
         if grant
-            && self.sends_capabilities(sender)
             && let EndpointState::Receiving(queue) = self[endpoint].state()
             && let Some(receiver) = queue.first(&self.objects)
         {
@@ -90,7 +89,8 @@ impl<A: Arch> Ipc<A> {
         Ok(())
     }
 
-    /// Resolves the capability transfer of a reply; `extra` are the extra capabilities of the invocation.
+    /// Resolves the capability transfer of a reply; `extra` are the extra capabilities of the invocation, at least
+    /// one.
     ///
     /// # Errors
     /// As for [`Ipc::prepare_send`].
@@ -101,10 +101,7 @@ impl<A: Arch> Ipc<A> {
         grant: bool,
         extra: ExtraCaps<A>,
     ) -> Result<(), Failure> {
-        if grant
-            && self.sends_capabilities(replier)
-            && let Some(caller) = self[reply].thread()
-        {
+        if grant && let Some(caller) = self[reply].thread() {
             let resolved = self.pack(replier, caller, None, extra)?;
             self.cap_transfers.sent = Some(resolved);
         }
@@ -164,7 +161,7 @@ impl<A: Arch> Ipc<A> {
             return Ok(slots);
         };
         let count = MessageInfo(self[sender].context.get(INFO)).extra_caps();
-        let root = self[sender].cap(ThreadSlot::CSpace);
+        let root = self[sender].root();
         for (index, slot) in slots.iter_mut().enumerate().take(count) {
             let found = self.lookup_quickly(root, buffer.extra_cap(index));
             preempt_after_lookup(self)?;
@@ -185,8 +182,7 @@ impl<A: Arch> Ipc<A> {
             return Ok(None);
         };
         let (cnode, index, depth) = buffer.receive_slot();
-        let root = self[receiver].cap(ThreadSlot::CSpace);
-        let cnode = self.lookup_quickly(root, cnode);
+        let cnode = self.lookup_quickly(self[receiver].root(), cnode);
         preempt_after_lookup(self)?;
         let Ok(cnode) = cnode else {
             return Ok(None);

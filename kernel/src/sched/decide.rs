@@ -4,7 +4,7 @@ use super::release::Due;
 use super::{Decision, PreemptionRank, Scheduler};
 use crate::arch::Arch;
 use crate::collections::Linked;
-use crate::object::{ContextFlag, Membership, Thread};
+use crate::object::{ContextFlag, Membership, SchedContext, Thread};
 use crate::time::Ticks;
 use crate::token::Ptr;
 use crate::trace::debug;
@@ -37,7 +37,18 @@ impl<A: Arch> Scheduler<A> {
             }
             Decision::Resume | Decision::Choose => None,
             Decision::Candidate(candidate) => {
-                let chosen = self.compare(current, candidate);
+                let rank = self.rank(candidate);
+                let current_rank = current.map(|current| self.rank(current));
+                let chosen = if current_rank == Some(rank) {
+                    // A woken thread of equal rank does not preempt: it goes to the end of the queue.
+                    self.ready_back(candidate);
+                    None
+                } else if current_rank > Some(rank) || self.is_overtaken(rank) {
+                    self.ready_front(candidate);
+                    None
+                } else {
+                    Some(candidate)
+                };
                 if chosen.is_none() && current.is_some_and(|current| self.is_first(current)) {
                     return;
                 }
@@ -49,13 +60,12 @@ impl<A: Arch> Scheduler<A> {
         {
             self.ready_front(current);
         }
-        let next = match chosen {
-            Some(thread) => Some(thread),
-            None => self.highest_priority_ready(),
-        };
-        if let Some(thread) = next {
-            self.leave_scheduler(thread);
-        }
+        // A candidate is in no queue.
+        let next = chosen.or_else(|| {
+            let first = self.highest_priority_ready()?;
+            self.leave_scheduler(first);
+            Some(first)
+        });
         debug!(
             "core {}: run {:#x}",
             self.core.id,
@@ -104,46 +114,17 @@ impl<A: Arch> Scheduler<A> {
         highest.is_some_and(|highest| highest > rank) || self.is_due_from(PreemptionRank::of(rank))
     }
 
-    /// Whether the candidate runs at once; if not, it is put into its ready queue.
-    fn compare(
-        &mut self,
-        current: Option<Ptr<Thread<A>>>,
-        candidate: Ptr<Thread<A>>,
-    ) -> Option<Ptr<Thread<A>>> {
-        let rank = self.rank(candidate);
-        match current {
-            // A woken thread of equal rank does not preempt: it goes to the end of the queue.
-            Some(current) if self.rank(current) == rank => {
-                self.ready_back(candidate);
-                None
-            }
-            Some(current) if self.rank(current) > rank => {
-                self.ready_front(candidate);
-                None
-            }
-            _ if self.is_overtaken(rank) => {
-                self.ready_front(candidate);
-                None
-            }
-            _ => Some(candidate),
-        }
-    }
-
-    /// Makes the context of the chosen thread the current one, and programs the timer for it.
+    /// Makes `next`, the context of the chosen thread, the current one, and programs the timer for it. The current
+    /// context was another one, or its budget has changed.
     #[inline(never)]
-    pub(crate) fn switch_current_context(&mut self, rank: PreemptionRank) {
-        let next = self
-            .core
-            .current
-            .and_then(|thread| self[thread].sched_context);
-        let is_current = Ptr::is_same(next, self.core.current_context);
-        if !is_current {
-            self.core.reprogram = true;
-        }
-        if self.core.reprogram {
-            self.commit_time();
-        }
-        if !is_current {
+    pub(crate) fn switch_current_context(
+        &mut self,
+        next: Option<Ptr<SchedContext<A>>>,
+        rank: PreemptionRank,
+    ) {
+        self.commit_time();
+        self.core.reprogram = true;
+        if !Ptr::is_same(next, self.core.current_context) {
             self.core.current_context = next;
             let now = self.core.now;
             // Constant bandwidth: budget that was not used while other threads ran is not made up for.
@@ -154,6 +135,6 @@ impl<A: Arch> Scheduler<A> {
                 self.trace_head(context);
             }
         }
-        self.arm(rank);
+        self.program_timer(rank);
     }
 }

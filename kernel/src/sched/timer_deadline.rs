@@ -117,16 +117,15 @@ impl<A: Arch> Scheduler<A> {
     /// Programs the timer for the next event, if that may have changed. `rank` is the preemption rank
     /// of the current thread.
     pub(crate) fn update_timer_deadline(&mut self, rank: PreemptionRank) {
-        self.arm(rank);
+        if self.core.reprogram || !self.core.timer_deadline.is_right_for(rank) {
+            self.program_timer(rank);
+        }
     }
 
-    /// The same, inlined.
+    /// Programs the timer for the next event.
     #[inline(always)]
-    pub(super) fn arm(&mut self, rank: PreemptionRank) {
+    pub(super) fn program_timer(&mut self, rank: PreemptionRank) {
         let reprogram = core::mem::take(&mut self.core.reprogram);
-        if !reprogram && self.core.timer_deadline.is_right_for(rank) {
-            return;
-        }
         let budget = self.budget();
         if reprogram {
             self.core.check_threshold = self.check_threshold(&budget);

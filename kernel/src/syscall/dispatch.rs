@@ -8,7 +8,7 @@ use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
 use crate::invoke::{self, Answer, Error, Failure, LookupError, Missing, Outcome};
 use crate::ipc::{ExtraCaps, InvocationFlags, ResolvedCapTransfers};
-use crate::object::{Fault, Progress, Thread, ThreadSlot, ThreadState};
+use crate::object::{Fault, Progress, Thread, ThreadState};
 use crate::slot::RawCap;
 use crate::token::Ptr;
 
@@ -112,7 +112,7 @@ impl<A: Arch> Kernel<A> {
             _ => None,
         };
         if let Some((target, without)) = donation {
-            let found = self.lookup_quickly(self[thread].cap(ThreadSlot::CSpace), target);
+            let found = self.lookup_quickly(self[thread].root(), target);
             if self.is_interrupted() {
                 self[thread].state = ThreadState::Restart;
                 return self.stop_call(thread, call);
@@ -219,8 +219,10 @@ impl<A: Arch> Kernel<A> {
     ) -> Outcome {
         match Cap::decode(cap) {
             Cap::Endpoint(cap) if cap.rights.contains(Rights::WRITE) => {
-                let grant = cap.rights.contains(Rights::GRANT);
-                self.prepare_send(thread, cap.object, grant, extra)?;
+                if extra[0].is_some() {
+                    let grant = cap.rights.contains(Rights::GRANT);
+                    self.prepare_send(thread, cap.object, grant, extra)?;
+                }
                 self.send(thread, cap, flags);
                 Ok(Answer::Later)
             }
@@ -229,7 +231,9 @@ impl<A: Arch> Kernel<A> {
                 Ok(Answer::Nothing)
             }
             Cap::Reply { object, grant } => {
-                self.prepare_reply(thread, object, grant, extra)?;
+                if extra[0].is_some() {
+                    self.prepare_reply(thread, object, grant, extra)?;
+                }
                 self.reply(thread, object, grant);
                 Ok(Answer::Nothing)
             }

@@ -127,7 +127,9 @@ impl<A: Arch> Kernel<A> {
         {
             return;
         }
-        if (self.take_fast_path_with_capability(thread, number)).is_some() {
+        if (number == Syscall::Call.number() || number == Syscall::ReplyRecv.number())
+            && let Some(_) = self.take_fast_path_with_capability(thread, number)
+        {
             return;
         }
         let call = Syscall::from_number(number);

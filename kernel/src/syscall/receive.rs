@@ -14,7 +14,7 @@ use crate::arch::Arch;
 use crate::cap::Cap;
 use crate::invoke::Missing;
 use crate::ipc::Receiver;
-use crate::object::{Thread, ThreadSlot};
+use crate::object::Thread;
 use crate::slot::Slot;
 use crate::token::Ptr;
 
@@ -78,8 +78,7 @@ impl<A: Arch> Kernel<A> {
         thread: Ptr<Thread<A>>,
         address: usize,
     ) -> Result<Found<A>, Preempted> {
-        let root = self[thread].cap(ThreadSlot::CSpace);
-        let slot = self.lookup_quickly(root, address);
+        let slot = self.lookup_quickly(self[thread].root(), address);
         if self.is_interrupted() {
             return Err(Preempted);
         }

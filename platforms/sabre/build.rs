@@ -1,8 +1,8 @@
-//! Passes the linker scripts of the image, and writes the device tree.
+//! Makes the files of every board, and the device tree.
 
+#[path = "../board/build.rs"]
+mod board;
 mod device_tree;
-#[path = "../build.rs"]
-mod scripts;
 
 use std::path::Path;
 use std::{env, fs};
@@ -13,5 +13,5 @@ fn main() {
     fs::write(Path::new(&out).join("device_tree.dtb"), blob).expect("cargo made the folder");
     println!("cargo:rerun-if-changed=device_tree.rs");
     println!("cargo:rerun-if-changed=build.rs");
-    scripts::main();
+    board::main();
 }

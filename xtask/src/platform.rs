@@ -1,12 +1,15 @@
 //! Platforms: all properties of a board that the tool uses are in the board's own folder, in
 //! `platforms/NAME/platform.toml`. A new board needs only this file here.
 
+#[path = "../../platforms/board/description.rs"]
+mod description;
+
 use std::collections::BTreeMap;
-use std::fs;
 
 use anyhow::{Context, bail};
 use serde::Deserialize;
 use system_description::{Device, Size, Trigger};
+use toml::Table;
 
 use crate::Result;
 use crate::cli::{AbiOption, Cores, Hardening};
@@ -55,6 +58,9 @@ pub(crate) struct Platform {
     /// The devices that components may drive, under names that are the same on all boards.
     #[serde(default, rename = "device")]
     pub(crate) devices: BTreeMap<String, Device>,
+    /// What the kernel's build script makes of it: `platforms/board/build.rs` knows the keys.
+    #[serde(rename = "board")]
+    _board: Option<Table>,
     /// The file format of the board's loader.
     pub(crate) image: Format,
     /// The program that runs before the kernel, if there is one.
@@ -201,8 +207,8 @@ impl Platform {
             );
         }
         let path = workspace.path("platforms").join(name).join(FILE);
-        let text = fs::read_to_string(&path)?;
-        Self::parse(name, &text).with_context(|| format!("cannot use {}", workspace.display(&path)))
+        let (table, _) = description::read(&path).map_err(anyhow::Error::msg)?;
+        Self::parse(name, table).with_context(|| format!("cannot use {}", workspace.display(&path)))
     }
 
     /// What descriptions of systems depend on.
@@ -264,8 +270,8 @@ impl Platform {
         Ok(())
     }
 
-    fn parse(name: &str, text: &str) -> Result<Self> {
-        let mut platform: Self = toml::from_str(text)?;
+    fn parse(name: &str, table: Table) -> Result<Self> {
+        let mut platform: Self = table.try_into()?;
         platform.name = name.to_string();
         if !platform.qemu.serial.contains(&Serial::Console) {
             bail!("qemu.serial names no `console`");
@@ -337,9 +343,13 @@ pub(crate) mod tests {
         exit = { success = 0, failure = 1 }
     "#;
 
+    fn parse(text: &str) -> Result<Platform> {
+        Platform::parse("board", text.parse()?)
+    }
+
     #[test]
     fn a_description_is_read() {
-        let platform = Platform::parse("board", EXAMPLE).unwrap();
+        let platform = parse(EXAMPLE).unwrap();
         assert_eq!(platform.name, "board");
         assert_eq!(
             platform.user.elf,
@@ -358,12 +368,12 @@ pub(crate) mod tests {
             count,
             ..Cores::ONE
         };
-        let single = Platform::parse("board", EXAMPLE).unwrap();
+        let single = parse(EXAMPLE).unwrap();
         assert!(single.require(cores(1)).is_ok());
         let error = single.require(cores(2)).unwrap_err().to_string();
         assert!(error.contains("board has one core"), "{error}");
         let text = EXAMPLE.replace("[kernel]", "cores = 4\n[kernel]");
-        let quad = Platform::parse("board", &text).unwrap();
+        let quad = parse(&text).unwrap();
         assert!(quad.require(cores(4)).is_ok());
         let error = quad.require(cores(5)).unwrap_err().to_string();
         assert!(error.contains("4 cores, not 5"), "{error}");
@@ -376,23 +386,23 @@ pub(crate) mod tests {
 
     #[test]
     fn hardening_is_refused_where_nothing_needs_it() {
-        let board = Platform::parse("board", EXAMPLE).unwrap();
+        let board = parse(EXAMPLE).unwrap();
         assert!(board.require_hardening(&Hardening::default()).is_ok());
         let error = board.require_hardening(&Hardening::all()).unwrap_err();
         assert!(error.to_string().contains("board can't be hardened"));
         let text = EXAMPLE.replace("memory =", "hardened = []\nmemory =");
-        let weak = Platform::parse("board", &text).unwrap();
+        let weak = parse(&text).unwrap();
         assert!(weak.require_hardening(&Hardening::all()).is_ok());
     }
 
     #[test]
     fn mistakes_are_refused() {
         let misspelt = EXAMPLE.replace("memory", "memroy");
-        assert!(Platform::parse("board", &misspelt).is_err());
+        assert!(parse(&misspelt).is_err());
         let odd = EXAMPLE.replace("machine = \"arm\"", "machine = \"abacus\"");
-        assert!(Platform::parse("board", &odd).is_err());
+        assert!(parse(&odd).is_err());
         let silent = EXAMPLE.replace("\"console\", ", "");
-        assert!(Platform::parse("board", &silent).is_err());
+        assert!(parse(&silent).is_err());
     }
 
     #[test]
@@ -400,9 +410,7 @@ pub(crate) mod tests {
         let refusal = |machine: &str, device: &str| {
             let text = EXAMPLE.replace("\"arm\" }", machine);
             let text = format!("{text}\n[device.one]\n{device}\n");
-            Platform::parse("board", &text)
-                .map_err(|error| error.to_string())
-                .err()
+            parse(&text).map_err(|error| error.to_string()).err()
         };
         let arm = |device: &str| refusal("\"arm\" }", device);
         let pc = |device: &str| refusal("\"x86-64\" }", device);

@@ -47,7 +47,7 @@ const CRATES: [&str; 8] = [
 /// The folders of example systems.
 const EXAMPLES: &str = "systems";
 /// Other files and folders that an SDK holds.
-const OTHERS: [&str; 9] = [
+const OTHERS: [&str; 11] = [
     ".cargo/config.toml",
     "Cargo.lock",
     "LICENSE-APACHE",
@@ -55,6 +55,9 @@ const OTHERS: [&str; 9] = [
     "benches/aims.toml",
     "benches/overheads",
     "docs",
+    // The base of several platforms, and what reads it.
+    "platforms/board/description.rs",
+    "platforms/board/virt.toml",
     "rust-toolchain.toml",
     EXAMPLES,
 ];

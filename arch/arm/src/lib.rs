@@ -41,4 +41,3 @@ pub mod smp;
 pub mod spaces;
 pub mod timer;
 pub mod user_timer;
-pub mod virt;

@@ -13,7 +13,7 @@ use crate::token::Ptr;
 impl<A: Arch> Capabilities<A> {
     /// Whether the capability in `parent` is an ancestor of the one in `child`.
     fn is_parent(&self, parent: Ptr<Slot<A>>, child: Ptr<Slot<A>>) -> bool {
-        if !self[parent].marks().original {
+        if !self[parent].is_original() {
             return false;
         }
         let ancestor = self[parent].cap();
@@ -23,7 +23,7 @@ impl<A: Arch> Capabilities<A> {
         let descendant = self[child].cap();
         // Two capabilities that were issued alike are siblings.
         if let (Cap::Arch(one), Cap::Arch(other)) = (ancestor, descendant)
-            && self[child].marks().original
+            && self[child].is_original()
             && one.same_object(other)
         {
             return false;
@@ -31,7 +31,10 @@ impl<A: Arch> Capabilities<A> {
         ancestor.same_region(&descendant)
             && match ancestor.badge() {
                 None | Some(0) => true,
-                badge => descendant.badge() == badge && !self[child].marks().first_badged,
+                badge => {
+                    descendant.badge() == badge
+                        && !self[child].marks().contains(Marks::FIRST_BADGED)
+                }
             }
     }
 
@@ -101,9 +104,10 @@ impl<A: Arch> Capabilities<A> {
             parent.watermark = parent.size();
             self[source].set_cap(Cap::Untyped(parent));
         }
-        let marks = Marks {
-            original: heads_family,
-            first_badged: heads_family,
+        let marks = if heads_family {
+            Marks::HEAD
+        } else {
+            Marks::empty()
         };
         self.insert_behind(source, slot, cap.pack(), marks);
     }
@@ -113,7 +117,7 @@ impl<A: Arch> Capabilities<A> {
     pub(crate) fn insert_same(&mut self, source: Ptr<Slot<A>>, slot: Ptr<Slot<A>>) {
         let cap = self[source].raw();
         debug_assert!(Cap::<A>::is_copied_as_is(cap));
-        self.insert_behind(source, slot, cap, Marks::NONE);
+        self.insert_behind(source, slot, cap, Marks::empty());
     }
 
     /// Empties a slot and removes it from the tree; its children become children of its ancestor.
@@ -128,9 +132,9 @@ impl<A: Arch> Capabilities<A> {
         if let Some(next) = next {
             self[next].set_previous(previous);
             // The next entry inherits the badge mark. Otherwise it would join the family before it.
-            let (marks, mut heir) = (self[slot].marks(), self[next].marks());
-            heir.first_badged |= marks.first_badged;
-            self[next].set_marks(heir);
+            let inherited = self[slot].marks() & Marks::FIRST_BADGED;
+            let marks = self[next].marks() | inherited;
+            self[next].set_marks(marks);
         }
         self[slot] = Slot::EMPTY;
     }

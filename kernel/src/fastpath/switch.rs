@@ -3,7 +3,7 @@
 use super::{Eligible, NotEligible, eligible};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::object::{ContextFlag, Membership, SchedContext, Thread, ThreadState};
+use crate::object::{ContextFlags, Membership, SchedContext, Thread, ThreadState};
 use crate::sched::{PreemptionRank, Scheduler};
 use crate::time::Ticks;
 use crate::token::Ptr;
@@ -215,7 +215,7 @@ impl<A: Arch> Kernel<A> {
     #[inline(always)]
     pub(super) fn unblock_context(&mut self, available: Available<A>) {
         let context = available.context;
-        if self[context].has(ContextFlag::Sporadic) {
+        if self[context].flags.contains(ContextFlags::SPORADIC) {
             let now = self.core.now;
             self[context].unblock(now);
         }
@@ -252,8 +252,8 @@ impl<A: Arch> Kernel<A> {
         let Available { context, amount } = available;
         self.core.current = Some(next);
         self.core.current_context = Some(context);
-        let is_kept =
-            self[context].is_round_robin() || !wakes && self[context].has(ContextFlag::Sporadic);
+        let is_kept = self[context].is_round_robin()
+            || !wakes && self[context].flags.contains(ContextFlags::SPORADIC);
         let now = self.core.now;
         let amount = match is_kept {
             true => amount,

@@ -3,7 +3,7 @@
 use super::{Check, Reach, require};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::object::{Above, ContextFlag, SchedContext};
+use crate::object::{Above, ContextFlags, SchedContext};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
@@ -48,7 +48,7 @@ pub fn check_context<A: Arch>(
                 None => true,
             };
         "a context with a limit needs a budget check":
-            object.limit.is_none() || object.has(ContextFlag::NeedsCheck);
+            object.limit.is_none() || object.flags.contains(ContextFlags::NEEDS_CHECK);
     }
     if !object.is_configured() {
         return Ok(());

@@ -7,7 +7,8 @@ use super::{Check, Reach, require};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::{
-    Above, ContextFlag, EndpointState, Membership, NotificationState, Progress, Thread, ThreadState,
+    Above, ContextFlags, EndpointState, Membership, NotificationState, Progress, Thread,
+    ThreadState,
 };
 use crate::time::Ticks;
 use crate::token::Ptr;
@@ -51,7 +52,7 @@ fn check_bindings<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check 
             "a thread's scheduling context knows the thread": kernel[context].thread == Some(thread);
             "a thread is on the core of its scheduling context": kernel[context].core == object.core;
             "the context of a deferred thread needs a budget check":
-                !deferred || kernel[context].has(ContextFlag::NeedsCheck);
+                !deferred || kernel[context].flags.contains(ContextFlags::NEEDS_CHECK);
         }
     }
     rules! { require;
@@ -67,7 +68,7 @@ fn check_bindings<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>) -> Check 
             object.idling.is_none()
                 || object
                     .sched_context
-                    .is_some_and(|context| kernel[context].has(ContextFlag::Idling));
+                    .is_some_and(|context| kernel[context].flags.contains(ContextFlags::IDLING));
     }
     let may_have_fault = matches!(
         object.state,

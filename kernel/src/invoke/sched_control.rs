@@ -9,7 +9,7 @@ use crate::Kernel;
 use crate::arch::Arch;
 use crate::budget::MAX_REFILLS;
 use crate::cap::Cap;
-use crate::object::{ContextFlag, SchedContext};
+use crate::object::{ContextFlags, SchedContext};
 use crate::time::{MIN_BUDGET, Microseconds, Ticks};
 use crate::token::Ptr;
 
@@ -142,10 +142,10 @@ fn perform<A: Arch>(kernel: &mut Kernel<A>, request: &Configure<A>, core: usize)
         object.start(request.refills, now, request.budget, request.period);
     }
     object.badge = request.badge;
-    object.set(ContextFlag::Sporadic, request.sporadic);
-    object.set(ContextFlag::Idling, request.idling);
+    object.flags.set(ContextFlags::SPORADIC, request.sporadic);
+    object.flags.set(ContextFlags::IDLING, request.idling);
     if request.idling {
-        object.set(ContextFlag::NeedsCheck, true);
+        object.flags.set(ContextFlags::NEEDS_CHECK, true);
     }
     kernel.trace_configured(context);
 

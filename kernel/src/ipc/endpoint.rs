@@ -8,7 +8,7 @@ use super::Ipc;
 use crate::arch::{Arch, UserContext};
 use crate::cap::EndpointCap;
 use crate::object::{
-    ContextFlag, Endpoint, EndpointState, Fault, NotificationState, PendingFault, Reply,
+    ContextFlags, Endpoint, EndpointState, Fault, NotificationState, PendingFault, Reply,
     SchedContext, Thread, ThreadState, WaitQueue,
 };
 use crate::token::Ptr;
@@ -128,7 +128,7 @@ impl<A: Arch> Ipc<A> {
     /// while the thread was blocked is reported now.
     fn wake_with_checks(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
         let idled = self.stop_idling(thread);
-        if self[context].has(ContextFlag::Sporadic) {
+        if self[context].flags.contains(ContextFlags::SPORADIC) {
             let now = self.core.now;
             self[context].unblock(now);
             self.trace_head(context);

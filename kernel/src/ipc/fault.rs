@@ -12,7 +12,7 @@ use super::{InvocationFlags, Ipc};
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap};
 use crate::console::debug_line;
-use crate::object::{ContextFlag, Fault, PendingFault, Thread, ThreadSlot, ThreadState};
+use crate::object::{ContextFlags, Fault, PendingFault, Thread, ThreadSlot, ThreadState};
 use crate::time::Ticks;
 use crate::token::Ptr;
 use crate::trace::info;
@@ -55,7 +55,7 @@ impl<A: Arch> Ipc<A> {
         };
         let badge = self[context].badge;
         let timed = self.timer_of(context) < Ticks::NEVER;
-        let more = (timed || self[context].has(ContextFlag::Idling)).then_some(flags);
+        let more = (timed || self[context].flags.contains(ContextFlags::IDLING)).then_some(flags);
         let told = self.report_timeout(thread, badge, more);
         if told && timed {
             self.stop_timer(context);

@@ -18,7 +18,7 @@ use abi::ErrorCode;
 
 use super::Ipc;
 use crate::arch::Arch;
-use crate::object::{Above, ContextFlag, Reply, SchedContext, Thread, ThreadState};
+use crate::object::{Above, ContextFlags, Reply, SchedContext, Thread, ThreadState};
 use crate::time::Ticks;
 use crate::token::Ptr;
 use crate::tracing::{End, Move};
@@ -47,7 +47,7 @@ impl<A: Arch> Ipc<A> {
             // Zero means no limit. The total wraps to it once in centuries; then the limit is a tick longer.
             self[context].limit = Some(NonZeroU64::new(end).unwrap_or(NonZeroU64::MIN));
         }
-        self[context].set(ContextFlag::NeedsCheck, true);
+        self[context].flags.set(ContextFlags::NEEDS_CHECK, true);
         self[reply].above = Above::Limited(context);
         self.owning_core_of_context(context).core.reprogram = true;
         self.trace_limited(context, allowed);

@@ -16,7 +16,7 @@ use crate::arch::{Arch, UserContext};
 use crate::cap::EndpointCap;
 use crate::error::Error;
 use crate::object::{
-    ContextFlag, Endpoint, EndpointState, EndpointThreshold, PendingFault, Progress, SchedContext,
+    ContextFlags, Endpoint, EndpointState, EndpointThreshold, PendingFault, Progress, SchedContext,
     Thread, ThreadState,
 };
 use crate::sched::Funding;
@@ -161,7 +161,7 @@ impl<A: Arch> Ipc<A> {
         if let Some(context) = self[sender].sched_context {
             let since = self.total_consumed(context);
             self[sender].progress = Progress::Deferred { since };
-            self[context].set(ContextFlag::NeedsCheck, true);
+            self[context].flags.set(ContextFlags::NEEDS_CHECK, true);
         }
         self.wait_for_time(sender);
     }

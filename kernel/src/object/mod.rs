@@ -19,7 +19,7 @@ pub use irq::{IrqEntry, IrqState};
 pub use notification::{Notification, NotificationState};
 pub use owned::{CORE_MASK, CORE_SHIFT, NO_CORE, core_bits};
 pub use reply::{Above, Reply};
-pub use sched_context::{ContextFlag, SchedContext};
+pub use sched_context::{ContextFlags, SchedContext};
 pub use thread::{
     CancelCursor, Fault, Membership, PendingFault, Progress, THREAD_SLOTS, Thread, ThreadSlot,
     ThreadState, YieldAnswer, thread_slot,

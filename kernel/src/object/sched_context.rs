@@ -3,6 +3,7 @@
 use core::num::NonZeroU64;
 
 use abi::sizes::{REFILL_BYTES, SCHED_CONTEXT_HEADER_BYTES};
+use bitflags::bitflags;
 
 use super::{Notification, Reply, Thread};
 use crate::arch::Arch;
@@ -23,7 +24,8 @@ pub struct SchedContext<A: Arch> {
     pub limit: Option<NonZeroU64>,
     /// The positions of the replenishments in use.
     ring: RefillRing,
-    flags: u8,
+    /// Its flags, and its criticality.
+    pub flags: ContextFlags,
     /// The owning core.
     pub core: u8,
     /// The thread that runs on it.
@@ -41,22 +43,23 @@ pub struct SchedContext<A: Arch> {
     pub badge: usize,
 }
 
-/// Flags of a scheduling context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum ContextFlag {
-    /// Replenishments follow wake-ups ([`abi::sched_context_flags::SPORADIC`]).
-    Sporadic = 1 << 0,
-    /// It is charged while its thread waits at an endpoint ([`abi::sched_context_flags::IDLING`]).
-    Idling = 1 << 2,
-    /// Each kernel entry of the thread that runs on it needs the full budget check. Set where there may be a
-    /// reason for it; a budget check that finds no reason clears it.
-    NeedsCheck = 1 << 1,
+bitflags! {
+    /// Flags of a scheduling context.
+    #[derive(Clone, Copy)]
+    pub struct ContextFlags: u8 {
+        /// Replenishments follow wake-ups ([`abi::sched_context_flags::SPORADIC`]).
+        const SPORADIC = 1 << 0;
+        /// Each kernel entry of the thread that runs on it needs the full budget check. Set where there may be a
+        /// reason for it; a budget check that finds no reason clears it.
+        const NEEDS_CHECK = 1 << 1;
+        /// It is charged while its thread waits at an endpoint ([`abi::sched_context_flags::IDLING`]).
+        const IDLING = 1 << 2;
+        /// The criticality of the thread that runs on it: on 32-bit machines the header has no byte left.
+        const CRITICALITY = abi::MAX_CRITICALITY << CRITICALITY_SHIFT;
+    }
 }
 
-/// The criticality is in the upper bits of the flags: on 32-bit machines the header has no byte left.
 const CRITICALITY_SHIFT: u32 = 5;
-const CRITICALITY: u8 = (abi::MAX_CRITICALITY) << CRITICALITY_SHIFT;
 
 /// Offset of the first replenishment. The ABI defines 56 bytes on 32-bit machines, where every object size
 /// then leaves half a replenishment unused, so that 64 bytes fit.
@@ -72,7 +75,7 @@ impl<A: Arch> SchedContext<A> {
             consumed: Ticks::ZERO,
             limit: None,
             ring: RefillRing::new(0),
-            flags: 0,
+            flags: ContextFlags::empty(),
             core: 0,
             thread: None,
             owner: None,
@@ -93,57 +96,46 @@ impl<A: Arch> SchedContext<A> {
         self.period.0 == 0
     }
 
-    /// Whether it has a flag.
-    pub const fn has(&self, flag: ContextFlag) -> bool {
-        self.flags & flag as u8 != 0
-    }
-
     /// Whether it needs a wake-up check: it has a flag or a criticality.
     pub const fn needs_wakeup_check(&self) -> bool {
-        self.flags != 0
+        !self.flags.is_empty()
     }
 
-    /// Whether it has a flag other than `Sporadic`, or a criticality: its budget or timer may have run out
+    /// Whether it has a flag other than `SPORADIC`, or a criticality: its budget or timer may have run out
     /// while its thread waited.
     pub const fn may_expire_while_blocked(&self) -> bool {
-        self.flags & !(ContextFlag::Sporadic as u8) != 0
+        !ContextFlags::SPORADIC.contains(self.flags)
     }
 
     /// Whether kernel entries of the thread that runs on it may need the full budget check.
     #[inline(always)]
     pub const fn may_need_check(&self) -> bool {
-        self.flags & (ContextFlag::NeedsCheck as u8 | CRITICALITY) != 0
+        const REASONS: ContextFlags = ContextFlags::NEEDS_CHECK.union(ContextFlags::CRITICALITY);
+        self.flags.intersects(REASONS)
     }
 
     /// The criticality of the thread that runs on it.
     #[inline(always)]
     pub const fn criticality(&self) -> u8 {
-        self.flags >> CRITICALITY_SHIFT
+        self.flags.bits() >> CRITICALITY_SHIFT
     }
 
     /// Sets the criticality; the thread that runs on it must be in no ready or release queue.
-    pub const fn set_criticality(&mut self, criticality: u8) {
-        self.flags = self.flags & !CRITICALITY | criticality << CRITICALITY_SHIFT;
+    pub fn set_criticality(&mut self, criticality: u8) {
+        let criticality = ContextFlags::from_bits_retain(criticality << CRITICALITY_SHIFT);
+        self.flags = (self.flags - ContextFlags::CRITICALITY) | criticality;
     }
 
     /// Its flags as users set them ([`abi::sched_context_flags`]).
     pub const fn flags_for_users(&self) -> usize {
         let mut flags = 0;
-        if self.has(ContextFlag::Sporadic) {
+        if self.flags.contains(ContextFlags::SPORADIC) {
             flags |= abi::sched_context_flags::SPORADIC;
         }
-        if self.has(ContextFlag::Idling) {
+        if self.flags.contains(ContextFlags::IDLING) {
             flags |= abi::sched_context_flags::IDLING;
         }
         flags
-    }
-
-    /// Sets or removes a flag.
-    pub const fn set(&mut self, flag: ContextFlag, on: bool) {
-        self.flags &= !(flag as u8);
-        if on {
-            self.flags |= flag as u8;
-        }
     }
 
     /// Resets its parameters to those of a context that was never configured.

@@ -2,7 +2,7 @@
 
 use super::Scheduler;
 use crate::arch::Arch;
-use crate::object::{ContextFlag, Progress, SchedContext, Thread};
+use crate::object::{ContextFlags, Progress, SchedContext, Thread};
 use crate::time::{Microseconds, Ticks};
 use crate::token::Ptr;
 
@@ -73,15 +73,15 @@ impl<A: Arch> Scheduler<A> {
         thread: Ptr<Thread<A>>,
         context: Ptr<SchedContext<A>>,
     ) -> bool {
-        if !self[context].has(ContextFlag::NeedsCheck) {
+        if !self[context].flags.contains(ContextFlags::NEEDS_CHECK) {
             return false;
         }
         let limit_or_timer = self[context].limit.is_some()
-            || self[context].has(ContextFlag::Idling)
+            || self[context].flags.contains(ContextFlags::IDLING)
             || self.timer_of(context) < Ticks::NEVER
             || matches!(self[thread].progress, Progress::Deferred { .. });
         if !limit_or_timer {
-            self[context].set(ContextFlag::NeedsCheck, false);
+            self[context].flags.set(ContextFlags::NEEDS_CHECK, false);
             self.core.check_threshold = self.check_threshold(&self.budget());
         }
         limit_or_timer
@@ -145,7 +145,7 @@ impl<A: Arch> Scheduler<A> {
     /// eligible then.
     #[cold]
     fn limit_or_timer_end(&self, context: Ptr<SchedContext<A>>) -> Option<Ticks> {
-        if !self[context].has(ContextFlag::NeedsCheck) && self.core.level == 0 {
+        if !self[context].flags.contains(ContextFlags::NEEDS_CHECK) && self.core.level == 0 {
             return None;
         }
         let limit = self.limit_of(context).unwrap_or(Ticks::NEVER);

@@ -4,7 +4,7 @@ use super::release::Due;
 use super::{Decision, PreemptionRank, Scheduler};
 use crate::arch::Arch;
 use crate::collections::Linked;
-use crate::object::{ContextFlag, Membership, SchedContext, Thread};
+use crate::object::{ContextFlags, Membership, SchedContext, Thread};
 use crate::time::Ticks;
 use crate::token::Ptr;
 use crate::trace::debug;
@@ -129,7 +129,7 @@ impl<A: Arch> Scheduler<A> {
             let now = self.core.now;
             // Constant bandwidth: budget that was not used while other threads ran is not made up for.
             if let Some(context) = next
-                && !self[context].has(ContextFlag::Sporadic)
+                && !self[context].flags.contains(ContextFlags::SPORADIC)
             {
                 self[context].unblock(now);
                 self.trace_head(context);

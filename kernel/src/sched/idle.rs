@@ -6,7 +6,7 @@
 
 use super::Scheduler;
 use crate::arch::Arch;
-use crate::object::{ContextFlag, SchedContext, Thread, ThreadState};
+use crate::object::{ContextFlags, SchedContext, Thread, ThreadState};
 use crate::token::Ptr;
 
 impl<A: Arch> Scheduler<A> {
@@ -18,7 +18,7 @@ impl<A: Arch> Scheduler<A> {
         );
         if waits
             && let Some(context) = self[thread].sched_context
-            && self[context].has(ContextFlag::Idling)
+            && self[context].flags.contains(ContextFlags::IDLING)
         {
             self[thread].idling = Some(self.core.now);
         }

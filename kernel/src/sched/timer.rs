@@ -4,7 +4,7 @@
 
 use super::Scheduler;
 use crate::arch::Arch;
-use crate::object::{ContextFlag, SchedContext, Thread, YieldAnswer};
+use crate::object::{ContextFlags, SchedContext, Thread, YieldAnswer};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
@@ -31,7 +31,7 @@ impl<A: Arch> Scheduler<A> {
         self[caller].yielding_to = Some(context);
         self[caller].yield_timer = instant;
         self[context].yielded_from = Some(caller);
-        self[context].set(ContextFlag::NeedsCheck, true);
+        self[context].flags.set(ContextFlags::NEEDS_CHECK, true);
     }
 
     /// The time at which the timer of a context expires.

@@ -5,6 +5,8 @@ mod packed;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
+use bitflags::bitflags;
+
 use crate::arch::Arch;
 use crate::token::Ptr;
 
@@ -25,36 +27,16 @@ pub struct Slot<A: Arch> {
     kind: PhantomData<A>,
 }
 
-const ORIGINAL: usize = 1;
-const FIRST_BADGED: usize = 2;
-const MARKS: usize = ORIGINAL | FIRST_BADGED;
-
-/// The marks of an entry in the derivation tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Marks {
-    /// The capability may have children.
-    pub original: bool,
-    /// The first of several with the same badge: not a child of an entry with that badge.
-    pub first_badged: bool,
-}
-
-impl Marks {
-    /// The marks of a capability that belongs to the family before it.
-    pub(crate) const NONE: Self = Self {
-        original: false,
-        first_badged: false,
-    };
-
-    /// The marks of the head of a family.
-    pub(crate) const HEAD: Self = Self {
-        original: true,
-        first_badged: true,
-    };
-
-    const fn bits(self) -> usize {
-        let original = if self.original { ORIGINAL } else { 0 };
-        let first_badged = if self.first_badged { FIRST_BADGED } else { 0 };
-        original | first_badged
+bitflags! {
+    /// The marks of an entry in the derivation tree.
+    #[derive(Clone, Copy)]
+    pub(crate) struct Marks: usize {
+        /// The capability may have children.
+        const ORIGINAL = 1;
+        /// The first of several with the same badge: not a child of an entry with that badge.
+        const FIRST_BADGED = 2;
+        /// The marks of the head of a family.
+        const HEAD = 3;
     }
 }
 
@@ -111,25 +93,22 @@ impl<A: Arch> Slot<A> {
     /// Whether the capability is not a copy of another one to the same object, or heads a family of its own
     /// (seL4 reference manual, section "Capability Derivation Tree").
     pub fn is_original(&self) -> bool {
-        self.marks().original
+        self.marks().contains(Marks::ORIGINAL)
     }
 
     pub(crate) fn marks(&self) -> Marks {
-        Marks {
-            original: self.next & ORIGINAL != 0,
-            first_badged: self.next & FIRST_BADGED != 0,
-        }
+        Marks::from_bits_truncate(self.next)
     }
 
     pub(crate) fn set_marks(&mut self, marks: Marks) {
-        self.next = self.next & !MARKS | marks.bits();
+        self.next = self.next & !Marks::HEAD.bits() | marks.bits();
     }
 
     /// The next entry in the derivation tree's list.
     pub fn next(&self) -> Option<Ptr<Self>> {
         // SAFETY: only `set_next` wrote this: a slot in the same list, which is unlinked before its memory is
         // freed.
-        unsafe { Ptr::from_address(self.next & !MARKS) }
+        unsafe { Ptr::from_address(self.next & !Marks::HEAD.bits()) }
     }
 
     /// The previous entry in the derivation tree's list.
@@ -139,7 +118,7 @@ impl<A: Arch> Slot<A> {
     }
 
     pub(crate) fn set_next(&mut self, next: Option<Ptr<Self>>) {
-        self.next = self.next & MARKS | next.map_or(0, Ptr::address);
+        self.next = self.next & Marks::HEAD.bits() | next.map_or(0, Ptr::address);
     }
 
     pub(crate) fn set_previous(&mut self, previous: Option<Ptr<Self>>) {

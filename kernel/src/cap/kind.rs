@@ -63,7 +63,6 @@ pub struct UntypedCap {
     /// Whether it is device memory, which the kernel never accesses.
     pub device: bool,
     /// Bytes from the start that are allocated, or that were and are not cleared yet.
-    /// cleared.
     pub watermark: usize,
 }
 

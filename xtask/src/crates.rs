@@ -36,7 +36,8 @@ impl Layer {
             (Some("systems" | "benches"), _)
             | (Some("userlib"), Some("initialiser"))
             | (Some("tests"), Some("kernel-target" | "kernel-fuzz-target")) => Self::System,
-            (Some("userlib"), _) | (Some("tests"), Some("kernel-fuzz-methods")) => Self::Userlib,
+            (Some("userlib"), _)
+            | (Some("tests"), Some("kernel-fuzz-methods" | "kernel-scenarios")) => Self::Userlib,
             _ => Self::Host,
         }
     }
@@ -162,6 +163,7 @@ mod tests {
         assert_eq!(layer("tests/kernel-target"), Layer::System);
         assert_eq!(layer("tests/kernel-fuzz-target/root"), Layer::System);
         assert_eq!(layer("tests/kernel-fuzz-methods"), Layer::Userlib);
+        assert_eq!(layer("tests/kernel-scenarios"), Layer::Userlib);
         assert_eq!(layer("tests/host-machine"), Layer::Host);
         assert_eq!(layer("xtask"), Layer::Host);
     }

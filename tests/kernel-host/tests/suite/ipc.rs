@@ -36,50 +36,6 @@ fn a_waiting_receiver_gets_the_message() {
 }
 
 #[test]
-fn waking_an_equal_or_lesser_thread_does_not_preempt() {
-    for (priority, runs) in [(9, "client"), (10, "client"), (11, "server")] {
-        let mut machine = Machine::new();
-        let (endpoint, reply) = (machine.endpoint(), machine.reply());
-        let server = server(&mut machine, "server", priority, endpoint, reply);
-        let client = machine.spawn(Spec::new("client", 10).active());
-        machine.send(client, endpoint, &word(1));
-        assert_eq!(machine.running(), runs);
-        assert_eq!(machine.state(server), State::Runnable);
-    }
-}
-
-#[test]
-fn senders_wait_for_a_receiver() {
-    let mut machine = Machine::new();
-    let (endpoint, reply) = (machine.endpoint(), machine.reply());
-    let sender = sender(
-        &mut machine,
-        "sender",
-        10,
-        endpoint,
-        &Message::new(1, &[11]),
-    );
-    let receiver = machine.spawn(Spec::new("receiver", 5).active());
-    machine.recv(receiver, endpoint, reply);
-    assert_eq!(machine.state(sender), State::Runnable);
-    assert_eq!(machine.running(), "sender");
-    let received = machine.received(receiver);
-    assert_eq!((received.label, received.words), (1, vec![11]));
-}
-
-#[test]
-fn non_blocking_sends_are_lost_without_receiver() {
-    let mut machine = Machine::new();
-    let (endpoint, reply) = (machine.endpoint(), machine.reply());
-    let sender = machine.spawn(Spec::new("sender", 10).active());
-    machine.rest();
-    machine.nb_send(sender, endpoint, &word(1));
-    assert_eq!(machine.running(), "sender");
-    machine.nb_recv(sender, endpoint, reply);
-    assert_eq!(machine.badge(sender), 0);
-}
-
-#[test]
 fn nothing_to_receive_changes_the_badge_only() {
     let mut machine = Machine::new();
     let (endpoint, reply, notification) =
@@ -157,53 +113,6 @@ fn served(machine: &mut Machine, endpoint: CPtr, count: usize) -> Vec<usize> {
     machine.nb_recv(receiver, endpoint, reply);
     assert_eq!(machine.badge(receiver), 0);
     order
-}
-
-#[test]
-fn the_highest_priority_sender_is_served_first() {
-    let mut machine = Machine::new();
-    let endpoint = machine.endpoint();
-    for (number, priority) in [(1, 10), (2, 30), (3, 20), (4, 30), (5, 10), (6, 30)] {
-        sender(&mut machine, "sender", priority, endpoint, &word(number));
-    }
-    assert_eq!(served(&mut machine, endpoint, 6), [2, 4, 6, 3, 1, 5]);
-}
-
-#[test]
-fn a_new_priority_is_a_new_place_in_the_queue() {
-    let mut machine = Machine::new();
-    let endpoint = machine.endpoint();
-    let senders: Vec<Task> = (1..=4)
-        .map(|number| sender(&mut machine, "sender", 10, endpoint, &word(number)))
-        .collect();
-    machine.set_priority(senders[2], 20);
-    machine.set_priority(senders[0], 5);
-    // Back at the same priority, but at the end.
-    machine.set_priority(senders[1], 11);
-    machine.set_priority(senders[1], 10);
-    assert_eq!(served(&mut machine, endpoint, 4), [3, 4, 2, 1]);
-}
-
-#[test]
-fn the_highest_priority_receiver_is_served_first() {
-    let mut machine = Machine::new();
-    let endpoint = machine.endpoint();
-    let receivers: Vec<Task> = [10, 30, 20, 30]
-        .into_iter()
-        .map(|priority| {
-            let reply = machine.reply();
-            passive_server(&mut machine, "receiver", priority, endpoint, reply)
-        })
-        .collect();
-    let client = machine.spawn(Spec::new("client", 100).active());
-    for number in [1, 2, 3, 4] {
-        machine.nb_send(client, endpoint, &word(number));
-    }
-    let got: Vec<_> = receivers
-        .iter()
-        .map(|receiver| machine.received(*receiver).words[0])
-        .collect();
-    assert_eq!(got, [4, 1, 3, 2]);
 }
 
 #[test]

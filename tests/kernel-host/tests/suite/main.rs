@@ -40,6 +40,7 @@ mod random;
 #[cfg(feature = "smp")]
 mod random_cores;
 mod releases;
+mod scenarios;
 mod scheduling;
 mod speculation;
 

@@ -118,33 +118,6 @@ fn a_preempted_slice_is_kept() {
 }
 
 #[test]
-fn a_new_priority_takes_effect_at_once() {
-    let mut machine = Machine::new();
-    let [low, middle, high] = tasks(&mut machine, [("low", 10), ("middle", 20), ("high", 30)]);
-    let authority = [slots::INIT_THREAD_TCB];
-    let set = |machine: &mut Machine, actor, task: Task, priority| {
-        machine.call(
-            actor,
-            task.tcb,
-            &Message::new(Method::TcbSetPriority.number(), &[priority]).with_caps(&authority),
-        );
-    };
-    set(&mut machine, high, middle, 40);
-    assert!(machine.runs(middle));
-    set(&mut machine, middle, low, 40);
-    assert!(machine.runs(middle), "an equal does not preempt");
-    set(&mut machine, middle, middle, 35);
-    assert!(machine.runs(low));
-    set(&mut machine, low, low, 1);
-    assert!(machine.runs(middle));
-    // If its priority is lowered to that of others, the running thread stays first.
-    set(&mut machine, middle, middle, 30);
-    assert!(machine.runs(middle));
-    set(&mut machine, middle, high, 50);
-    assert!(machine.runs(high));
-}
-
-#[test]
 fn priorities_need_authority() {
     let mut machine = Machine::new();
     let [task, boss] = tasks(&mut machine, [("task", 10), ("boss", 20)]);
@@ -243,62 +216,6 @@ fn threads_without_time_do_not_run() {
     machine.delete(context);
     machine.suspend(passive);
     machine.resume(passive);
-    assert!(machine.runs(low));
-}
-
-#[test]
-fn a_blocking_thread_hands_over_to_the_thread_it_woke() {
-    let mut machine = Machine::new();
-    let (endpoint, reply) = (machine.endpoint(), machine.reply());
-    let server = server(&mut machine, "server", 10, endpoint, reply);
-    let [client, other] = tasks(&mut machine, [("client", 10), ("other", 10)]);
-    let (first, second) = if machine.runs(client) {
-        (client, other)
-    } else {
-        (other, client)
-    };
-    // The receiver is put before threads of equal priority that are already ready.
-    machine.call(first, endpoint, &word(1));
-    assert!(machine.runs(server));
-    machine.reply_recv(server, endpoint, reply, &word(2));
-    assert!(machine.runs(first));
-    assert_eq!(machine.state(second), State::Runnable);
-}
-
-#[test]
-fn a_woken_equal_comes_behind_those_that_wait() {
-    let mut machine = Machine::new();
-    let notification = machine.notification();
-    let woken = waiter(&mut machine, "woken", 10, notification);
-    let [one, two] = tasks(&mut machine, [("one", 10), ("two", 10)]);
-    let (first, second) = if machine.runs(one) {
-        (one, two)
-    } else {
-        (two, one)
-    };
-    machine.signal(first, notification);
-    assert!(machine.runs(first));
-    machine.yield_now(first);
-    assert!(machine.runs(second));
-    machine.yield_now(second);
-    assert!(machine.runs(woken));
-    machine.yield_now(woken);
-    assert!(machine.runs(first));
-}
-
-#[test]
-fn a_lower_priority_wake_up_does_not_preempt() {
-    let mut machine = Machine::new();
-    let notification = machine.notification();
-    let woken = waiter(&mut machine, "woken", 10, notification);
-    let [high, low] = tasks(&mut machine, [("high", 20), ("low", 10)]);
-    machine.signal(high, notification);
-    assert!(machine.runs(high));
-    let never = machine.notification();
-    machine.wait(high, never);
-    // It was put at the head of its ready queue.
-    assert!(machine.runs(woken));
-    machine.wait(woken, never);
     assert!(machine.runs(low));
 }
 

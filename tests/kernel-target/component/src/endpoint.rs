@@ -1,7 +1,7 @@
-//! Endpoints: messages of all lengths, the order of waiting threads, and the effect of rights and deletion.
+//! Endpoints: messages of all lengths, and the effect of rights and deletion.
 
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, Test};
+use crate::support::{ABOVE, BELOW, Outcome, Test};
 use crate::{check, check_eq};
 use abi::{MAX_MESSAGE_LENGTH, MessageInfo};
 use userlib::cap::{Endpoint, Reply};
@@ -13,17 +13,8 @@ tests![
     labels_pass_unchanged,
     badges_tell_the_senders,
     words_beyond_the_message_are_left,
-    senders_wait,
-    not_blocking_sends_are_lost,
     not_blocking_receives_return,
     not_blocking_receives_take_what_waits,
-    higher_priority_senders_first,
-    equal_senders_in_order,
-    higher_priority_receivers_first,
-    waiting_senders_move_with_their_priority,
-    waiting_receivers_move_with_their_priority,
-    woken_equals_do_not_preempt,
-    woken_superiors_preempt,
     without_a_buffer_messages_are_cut,
     sending_needs_write,
     deletion_restarts_senders,
@@ -118,37 +109,6 @@ fn words_beyond_the_message_are_left(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn senders_wait(test: &mut Test) -> Outcome {
-    let endpoint: Endpoint = test.create()?;
-    test.spawn(ABOVE, move || {
-        note('a');
-        endpoint.send(Message::empty(1));
-        note('b');
-    })?;
-    note('c');
-    endpoint.wait();
-    note('d');
-    check_eq!(noted(), "acbd");
-    Ok(())
-}
-
-fn not_blocking_sends_are_lost(test: &mut Test) -> Outcome {
-    let endpoint: Endpoint = test.create()?;
-    endpoint.nb_send(Message::empty(1));
-    check!(endpoint.nb_wait().is_none());
-    // With a receiver waiting, they arrive.
-    test.spawn(ABOVE, move || {
-        let label = endpoint.wait().message.map(|message| message.label());
-        check_eq!(label, Some(2));
-        note('a');
-    })?;
-    endpoint.nb_send(Message::empty(2));
-    endpoint.nb_send(Message::empty(3));
-    check_eq!(noted(), "a");
-    check!(endpoint.nb_wait().is_none());
-    Ok(())
-}
-
 fn not_blocking_receives_return(test: &mut Test) -> Outcome {
     let endpoint: Endpoint = test.create()?;
     let reply: Reply = test.create()?;
@@ -185,16 +145,6 @@ fn not_blocking_receives_take_what_waits(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// Threads with these priorities send their index, in this order.
-fn send_by_priority(test: &mut Test, priorities: &[u8]) -> Outcome<Endpoint> {
-    let endpoint: Endpoint = test.create()?;
-    for (index, &priority) in priorities.iter().enumerate() {
-        test.spawn(priority, move || endpoint.send(Message::empty(index)))?;
-        test.let_others_run()?;
-    }
-    Ok(endpoint)
-}
-
 /// Receives from all senders in the queue, and checks their labels in order.
 fn check_order(endpoint: Endpoint, labels: &[usize]) {
     for &label in labels {
@@ -202,98 +152,6 @@ fn check_order(endpoint: Endpoint, labels: &[usize]) {
         check_eq!(message.map(|message| message.label()), Some(label));
     }
     check!(endpoint.nb_wait().is_none());
-}
-
-fn higher_priority_senders_first(test: &mut Test) -> Outcome {
-    let endpoint = send_by_priority(test, &[50, 60, 40, 255, 2, 60])?;
-    check_order(endpoint, &[3, 1, 5, 0, 2, 4]);
-    Ok(())
-}
-
-fn equal_senders_in_order(test: &mut Test) -> Outcome {
-    let endpoint = send_by_priority(test, &[70; 8])?;
-    check_order(endpoint, &[0, 1, 2, 3, 4, 5, 6, 7]);
-    Ok(())
-}
-
-fn higher_priority_receivers_first(test: &mut Test) -> Outcome {
-    let endpoint: Endpoint = test.create()?;
-    for (name, priority) in [('a', 50), ('b', 60), ('c', 40), ('d', 60)] {
-        test.spawn(priority, move || {
-            endpoint.wait();
-            note(name);
-        })?;
-        test.let_others_run()?;
-    }
-    for _ in 0..4 {
-        endpoint.nb_send(Message::empty(0));
-        test.let_others_run()?;
-    }
-    check_eq!(noted(), "bdac");
-    Ok(())
-}
-
-fn waiting_senders_move_with_their_priority(test: &mut Test) -> Outcome {
-    let endpoint: Endpoint = test.create()?;
-    let mut threads = [test.tcb; 3];
-    for (index, thread) in threads.iter_mut().enumerate() {
-        let new = test.spawn(60, move || endpoint.send(Message::empty(index)))?;
-        *thread = new.tcb;
-        test.let_others_run()?;
-    }
-    let authority = test.tcb;
-    threads[1].set_priority(authority, 61)?;
-    // Setting the same priority also moves the thread behind its equals.
-    threads[0].set_priority(authority, 60)?;
-    check_order(endpoint, &[1, 2, 0]);
-    Ok(())
-}
-
-fn waiting_receivers_move_with_their_priority(test: &mut Test) -> Outcome {
-    let endpoint: Endpoint = test.create()?;
-    let mut threads = [test.tcb; 3];
-    for (name, thread) in ['a', 'b', 'c'].into_iter().zip(&mut threads) {
-        let new = test.spawn(60, move || {
-            endpoint.wait();
-            note(name);
-        })?;
-        *thread = new.tcb;
-        test.let_others_run()?;
-    }
-    threads[2].set_priority(test.tcb, 70)?;
-    threads[0].set_priority(test.tcb, 50)?;
-    for _ in 0..3 {
-        endpoint.nb_send(Message::empty(0));
-        test.let_others_run()?;
-    }
-    check_eq!(noted(), "cba");
-    Ok(())
-}
-
-fn woken_equals_do_not_preempt(test: &mut Test) -> Outcome {
-    let endpoint: Endpoint = test.create()?;
-    test.spawn(PRIORITY, move || {
-        endpoint.wait();
-        note('b');
-    })?;
-    test.let_others_run()?;
-    endpoint.send(Message::empty(0));
-    note('a');
-    test.let_others_run()?;
-    check_eq!(noted(), "ab");
-    Ok(())
-}
-
-fn woken_superiors_preempt(test: &mut Test) -> Outcome {
-    let endpoint: Endpoint = test.create()?;
-    test.spawn(PRIORITY + 1, move || {
-        endpoint.wait();
-        note('a');
-    })?;
-    endpoint.send(Message::empty(0));
-    note('b');
-    check_eq!(noted(), "ab");
-    Ok(())
 }
 
 fn without_a_buffer_messages_are_cut(test: &mut Test) -> Outcome {

@@ -70,6 +70,7 @@ groups![
     thread_states,
     deletion,
     scheduling,
+    scenarios,
     registers,
     hidden_registers,
     faults,

@@ -7,28 +7,16 @@ use crate::{check, check_eq};
 use abi::registers::{INFO, MR};
 use abi::{MessageInfo, PRIORITIES, Syscall};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
+use userlib::cap::{Endpoint, Notification, SchedParameters};
 use userlib::{CPtr, Message, syscall};
 
 tests![
     all_priorities_in_order,
-    a_raised_thread_preempts,
-    a_thread_raised_to_an_equal_waits,
-    lowering_oneself_lets_others_run,
-    lowering_its_priority_to_an_equal_lets_no_other_thread_run,
-    a_lowered_thread_waits,
-    a_ready_thread_moves_to_the_head,
-    yielding_is_taking_turns,
-    yielding_passes_over_lower_priorities,
     yielding_alone_returns,
-    woken_subordinates_are_first_among_equals,
-    woken_equals_are_last,
-    called_servers_go_before_their_equals,
     released_clients_go_before_their_equals,
     the_preempted_keep_their_turn,
     slices_are_as_long_as_promised,
     slices_end,
-    suspended_threads_lose_their_turn,
     high_priority_work_waits_for_no_thread,
     idle_time_is_charged_to_no_thread,
 ];
@@ -59,88 +47,6 @@ fn all_priorities_in_order(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn a_raised_thread_preempts(test: &mut Test) -> Outcome {
-    let thread = test.spawn(BELOW, || note('a'))?;
-    check_eq!(noted(), "");
-    thread.tcb.set_priority(test.tcb, PRIORITY + 1)?;
-    check_eq!(noted(), "a");
-    Ok(())
-}
-
-fn a_thread_raised_to_an_equal_waits(test: &mut Test) -> Outcome {
-    let thread = test.spawn(BELOW, || note('a'))?;
-    thread.tcb.set_priority(test.tcb, PRIORITY)?;
-    check_eq!(noted(), "");
-    syscall::yield_now();
-    check_eq!(noted(), "a");
-    Ok(())
-}
-
-fn lowering_oneself_lets_others_run(test: &mut Test) -> Outcome {
-    test.spawn(BELOW, || note('a'))?;
-    test.tcb.set_priority(test.tcb, BELOW - 1)?;
-    note('b');
-    check_eq!(noted(), "ab");
-    Ok(())
-}
-
-fn lowering_its_priority_to_an_equal_lets_no_other_thread_run(test: &mut Test) -> Outcome {
-    test.spawn(BELOW, || note('a'))?;
-    test.tcb.set_priority(test.tcb, BELOW)?;
-    note('b');
-    syscall::yield_now();
-    check_eq!(noted(), "ba");
-    Ok(())
-}
-
-fn a_lowered_thread_waits(test: &mut Test) -> Outcome {
-    let notification: Notification = test.create()?;
-    let thread = test.spawn(ABOVE, move || {
-        notification.wait();
-        note('a');
-    })?;
-    // While it waits, a change of priority has no other effect.
-    thread.tcb.set_priority(test.tcb, BELOW)?;
-    notification.signal();
-    note('b');
-    test.let_others_run()?;
-    check_eq!(noted(), "ba");
-    Ok(())
-}
-
-fn a_ready_thread_moves_to_the_head(test: &mut Test) -> Outcome {
-    test.spawn(60, || note('a'))?;
-    let thread = test.spawn(50, || note('b'))?;
-    thread.tcb.set_priority(test.tcb, 60)?;
-    test.let_others_run()?;
-    check_eq!(noted(), "ba");
-    Ok(())
-}
-
-fn yielding_is_taking_turns(test: &mut Test) -> Outcome {
-    for name in ['c', 'b', 'a'] {
-        // The thread that starts last is in front.
-        test.spawn(BELOW, move || {
-            for _ in 0..4 {
-                note(name);
-                syscall::yield_now();
-            }
-        })?;
-    }
-    test.let_others_run()?;
-    check_eq!(noted(), "abcabcabcabc");
-    Ok(())
-}
-
-fn yielding_passes_over_lower_priorities(test: &mut Test) -> Outcome {
-    test.spawn(BELOW, || note('x'))?;
-    for _ in 0..5 {
-        syscall::yield_now();
-    }
-    check_eq!(noted(), "");
-    Ok(())
-}
-
 fn yielding_alone_returns(test: &mut Test) -> Outcome {
     test.spawn(ABOVE, || {
         for _ in 0..100 {
@@ -149,53 +55,6 @@ fn yielding_alone_returns(test: &mut Test) -> Outcome {
         note('a');
     })?;
     check_eq!(noted(), "a");
-    Ok(())
-}
-
-fn woken_subordinates_are_first_among_equals(test: &mut Test) -> Outcome {
-    let notification: Notification = test.create()?;
-    test.spawn(BELOW, move || {
-        notification.wait();
-        note('w');
-    })?;
-    test.let_others_run()?;
-    test.spawn(BELOW, || note('r'))?;
-    notification.signal();
-    test.let_others_run()?;
-    check_eq!(noted(), "wr");
-    Ok(())
-}
-
-fn woken_equals_are_last(test: &mut Test) -> Outcome {
-    let notification: Notification = test.create()?;
-    test.spawn(PRIORITY, move || {
-        notification.wait();
-        note('w');
-    })?;
-    test.let_others_run()?;
-    test.spawn(PRIORITY, || note('r'))?;
-    notification.signal();
-    note('t');
-    test.let_others_run()?;
-    check_eq!(noted(), "trw");
-    Ok(())
-}
-
-fn called_servers_go_before_their_equals(test: &mut Test) -> Outcome {
-    let endpoint: Endpoint = test.create()?;
-    let reply: Reply = test.create()?;
-    test.spawn(PRIORITY, move || {
-        endpoint.recv(reply);
-        note('s');
-        endpoint.reply_recv(Message::empty(0), reply);
-    })?;
-    test.let_others_run()?;
-    test.spawn(PRIORITY, || note('x'))?;
-    // The caller blocks, and the server takes its place; when answered, the caller takes the server's.
-    endpoint.call(Message::empty(0));
-    note('t');
-    test.let_others_run()?;
-    check_eq!(noted(), "stx");
     Ok(())
 }
 
@@ -287,17 +146,6 @@ fn slices_end(test: &mut Test) -> Outcome {
     }
     test.let_others_run()?;
     check_eq!(noted(), "aaa");
-    Ok(())
-}
-
-fn suspended_threads_lose_their_turn(test: &mut Test) -> Outcome {
-    let first = test.spawn(BELOW, || note('a'))?;
-    test.spawn(BELOW, || note('b'))?;
-    // The second was started last, so it is in front; after suspend and resume, the first is.
-    first.tcb.suspend()?;
-    first.tcb.resume()?;
-    test.let_others_run()?;
-    check_eq!(noted(), "ab");
     Ok(())
 }
 

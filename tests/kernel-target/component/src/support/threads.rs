@@ -1,22 +1,16 @@
 //! Threads of a test, and how its first thread waits for them.
 
 use super::Test;
+use kernel_scenarios::LAST;
 use userlib::cap::{Endpoint, SchedParameters, Tcb};
 use userlib::thread::ThreadParameters;
 use userlib::{CPtr, Capability, Microseconds, Result, Thread, syscall};
 
-/// The priority of a test's first thread. Its maximum controlled priority is 255.
-pub const PRIORITY: u8 = 100;
-/// A priority above.
-pub const ABOVE: u8 = 110;
-/// A priority below.
-pub const BELOW: u8 = 90;
+/// The priority of a test's first thread, whose maximum controlled priority is 255, one above and one below.
+pub use kernel_scenarios::{ABOVE, BELOW, PRIORITY};
 
 /// Scheduling parameters of threads in tests that are not about time: round robin with timeslices of 5 ms.
 pub const SLICE: SchedParameters = SchedParameters::round_robin(ms(5));
-
-/// While a test's first thread has this priority, all other threads run first.
-const LAST: u8 = 1;
 
 /// Milliseconds.
 pub const fn ms(milliseconds: u64) -> Microseconds {

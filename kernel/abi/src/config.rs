@@ -23,10 +23,18 @@ pub const USER_TIMER: bool = cfg!(feature = "user-timer") && ARM;
 pub const SMC: bool = cfg!(feature = "smc") && AARCH64;
 /// The kernel writes trace events, and programs can mark points in the trace.
 pub const TRACING: bool = cfg!(feature = "tracing");
+/// Scheduling domains of a kernel with several.
+pub const MOST_DOMAINS: usize = 16;
+/// Turns of its domain schedule.
+pub const MOST_TURNS: usize = 99;
 /// Number of scheduling domains.
-pub const DOMAINS: usize = if cfg!(feature = "domains") { 4 } else { 1 };
+pub const DOMAINS: usize = if cfg!(feature = "domains") {
+    MOST_DOMAINS
+} else {
+    1
+};
 /// Entries of the domain schedule; the last always stays an end marker.
-pub const DOMAIN_SCHEDULE_LENGTH: usize = if DOMAINS > 1 { 100 } else { 2 };
+pub const DOMAIN_SCHEDULE_LENGTH: usize = if DOMAINS > 1 { MOST_TURNS + 1 } else { 2 };
 /// log2 of the slots of the initial thread's CNode, which has more if its image needs them.
 pub const ROOT_CNODE_BITS: usize = if cfg!(feature = "large-root") { 17 } else { 12 };
 /// Budget of the initial thread, in milliseconds.

@@ -31,6 +31,7 @@ mod usage;
 pub mod work;
 
 use crate::arch::Arch;
+use crate::config::QUEUES_SIZE;
 use crate::object::{SchedContext, Thread};
 use crate::time::Ticks;
 use crate::token::Ptr;
@@ -130,6 +131,10 @@ impl<A: Arch> Core<A> {
                 domain: DomainTime::new(),
                 measurement: Measurement::default(),
             } and ready, release);
+            const {
+                let size = size_of::<ReadyQueues<A>>() + size_of::<ReleaseQueues<A>>();
+                assert!(CORES * size <= QUEUES_SIZE);
+            }
             ReadyQueues::make_at(&raw mut (*place).ready);
             ReleaseQueues::make_at(&raw mut (*place).release);
         }

@@ -22,6 +22,7 @@ mod bytes;
 mod records;
 mod validity;
 
+use abi::config::MOST_TURNS;
 use bytes::Field;
 use core::fmt;
 
@@ -43,10 +44,6 @@ pub const MOST_SHARED_PAGES: usize = 512;
 /// The most records on the startup page of a component. It holds five more: the heap, the reply object, the
 /// notification, the times of watched components, and the clock.
 pub const MOST_RECORDS: usize = 59;
-/// The most turns of domains.
-pub const MOST_TURNS: usize = 99;
-/// The number of domains of kernels with several.
-pub const DOMAINS: u8 = 4;
 /// The most pages of a heap.
 pub const MOST_HEAP_PAGES: u16 = 512;
 /// The most pages that a component may write if it may have to start again: of its program, its stack and its heap,

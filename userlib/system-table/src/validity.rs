@@ -1,9 +1,10 @@
 //! What must hold in a table beside its form.
 
+use abi::config::MOST_DOMAINS;
+
 use crate::{
-    Component, DOMAINS, Damage, Gift, Gifts, LONGEST_NAME, MOST_HEAP_PAGES, MOST_INTERRUPTS,
-    MOST_RECORDS, MOST_REGISTER_PAGES, MOST_SHARED_PAGES, MOST_TEXT, OnFault, OnTimeout, Table,
-    Time,
+    Component, Damage, Gift, Gifts, LONGEST_NAME, MOST_HEAP_PAGES, MOST_INTERRUPTS, MOST_RECORDS,
+    MOST_REGISTER_PAGES, MOST_SHARED_PAGES, MOST_TEXT, OnFault, OnTimeout, Table, Time,
 };
 
 /// The kernel's smallest budget.
@@ -28,7 +29,10 @@ fn ensure(holds: bool, otherwise: &'static str) -> Result<(), Damage> {
 pub(crate) fn check(table: &Table) -> Result<(), Damage> {
     time(table.supervisor.time)?;
     for turn in table.turns() {
-        ensure(turn.domain < DOMAINS, "a turn is that of a domain above 3")?;
+        ensure(
+            usize::from(turn.domain) < MOST_DOMAINS,
+            "a turn is that of a domain above 15",
+        )?;
         ensure(
             (1..=LONGEST).contains(&turn.duration),
             "a turn takes no time, or more than a year",

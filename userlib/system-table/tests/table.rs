@@ -246,8 +246,8 @@ fn each_domain_has_a_turn_that_the_kernel_takes() {
     assert_eq!(of(&both, 0, 3), Some("the supervisor's domain has no turn"));
     assert_eq!(of(&[], 0, 1), Some("its domain has no turn"));
     assert_eq!(
-        of(&[(4, 10)], 4, 4),
-        Some("a turn is that of a domain above 3")
+        of(&[(16, 10)], 16, 16),
+        Some("a turn is that of a domain above 15")
     );
     let long = Some("a turn takes no time, or more than a year");
     assert_eq!(of(&[(0, 0)], 0, 0), long);

@@ -133,7 +133,7 @@ pub(crate) enum AbiOption {
     Vtx,
     /// Hardware breakpoints and single stepping.
     Hwdebug,
-    /// Four scheduling domains instead of one.
+    /// Sixteen scheduling domains instead of one.
     Domains,
     /// A root CNode of 2^17 slots instead of 2^12.
     LargeRoot,

@@ -7,7 +7,7 @@
 
 use core::arch::global_asm;
 
-use arch_x86_64::paging::{IMAGE_BASE, Level, window};
+use arch_x86_64::paging::{IMAGE_BASE, IMAGE_END, Level, window};
 
 /// Value of EAX if a multiboot loader has started the kernel.
 pub const LOADER_MAGIC: u32 = 0x2bad_b002;
@@ -17,6 +17,10 @@ const HEADER_MAGIC: u32 = 0x1bad_b002;
 const HEADER_FLAGS: u32 = 1 << 0 | 1 << 1;
 
 global_asm!(
+    // For the linker script.
+    ".global image_limit",
+    ".set image_limit, {IMAGE_END}",
+
     ".pushsection .boot.header, \"a\"",
     ".balign 4",
     ".long {HEADER_MAGIC}, {HEADER_FLAGS}, {HEADER_CHECKSUM}",
@@ -112,6 +116,7 @@ global_asm!(
     HEADER_FLAGS = const HEADER_FLAGS,
     HEADER_CHECKSUM = const 0_u32.wrapping_sub(HEADER_MAGIC).wrapping_sub(HEADER_FLAGS),
     WINDOW_IN_ROOT = const Level::Root.index(window::BASE),
+    IMAGE_END = const IMAGE_END,
     IMAGE_IN_ROOT = const Level::Root.index(IMAGE_BASE),
     IMAGE_IN_POINTERS = const Level::Pointers.index(IMAGE_BASE),
     start = sym super::start,

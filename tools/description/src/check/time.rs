@@ -1,5 +1,7 @@
 //! Budgets, periods, jobs, and the turns of domains.
 
+use abi::config::{MOST_DOMAINS, MOST_TURNS};
+
 use super::Draft;
 use super::components::{name, number};
 use crate::file::{self, At, Replenishment, Startup};
@@ -11,10 +13,6 @@ use crate::units::Duration;
 const LONGEST: Duration = Duration::from_millis(365 * 86_400 * 1_000);
 /// The most extra refills that the kernel takes on 32-bit platforms, so that a description fits all.
 const MOST_REFILLS: i64 = 32_765;
-/// Turns of a schedule; the kernel has 100 entries, of which the last is an end marker.
-const MOST_TURNS: usize = 99;
-/// Domains of a kernel.
-const MOST_DOMAINS: usize = 4;
 
 const STARTUP: Context = plain(Duration::from_millis(1), Duration::from_millis(20));
 

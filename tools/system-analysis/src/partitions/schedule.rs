@@ -1,5 +1,6 @@
 //! The schedule of domains: a super-schedule of the guests' tables and slots.
 
+use abi::config::{MOST_DOMAINS, MOST_TURNS};
 use schedulability::Time;
 use schedulability::guests::{Slots, smallest_budget};
 use schedulability::tables::{
@@ -14,10 +15,6 @@ use crate::{Figures, analyse, time};
 
 /// The domain of components that have no guest.
 const REST: &str = "rest";
-
-/// The most domains and turns of the kernel.
-const MOST_DOMAINS: usize = 4;
-const MOST_TURNS: usize = 99;
 
 /// Turns that are multiples of the description's smallest duration.
 const GRID: Time = Time::from_micros(1);

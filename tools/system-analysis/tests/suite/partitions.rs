@@ -226,10 +226,10 @@ fn partitions_that_cannot_be_are_refused_with_a_sentence() {
              task.t = {{ cost = \"{cost}\", period = \"{period}\" }}\n"
         )
     };
-    let many: String = ('a'..='e')
-        .map(|name| guest(&name.to_string(), "1 ms", "10 ms"))
+    let many: String = ('a'..='q')
+        .map(|name| guest(&name.to_string(), "100 us", "10 ms"))
         .collect();
-    assert!(why(&many)[0].starts_with("there are 5 guests, and the kernel has 4 domains"));
+    assert!(why(&many)[0].starts_with("there are 17 guests, and the kernel has 16 domains"));
     let much = guest("a", "6 ms", "10 ms") + &guest("b", "6 ms", "10 ms");
     let [schedule, contexts] = why(&much);
     assert!(schedule.contains("more than the processor"), "{schedule}");

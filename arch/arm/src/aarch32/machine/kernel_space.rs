@@ -37,7 +37,7 @@ const SECTION: usize = 1 << SECTION_BITS;
 const PAGE: usize = 1 << SMALL_PAGE_BITS;
 const LARGE_PAGE: usize = 1 << 16;
 /// The maximum size of the kernel's image in MiB.
-const IMAGE_SECTIONS: usize = 2;
+const IMAGE_SECTIONS: usize = 2 + kernel::config::QUEUES_SIZE / SECTION;
 /// One for each MiB of the image, and one for the vectors.
 const TABLES: usize = IMAGE_SECTIONS + 1;
 

@@ -16,12 +16,11 @@ use kernel::arch::PhysAddr;
 use kernel::boot::{BootParameters, RootTaskImage, start};
 use kernel::cores::{CoreHandle, Irqs};
 
-#[cfg(feature = "smp")]
 use crate::cache;
 use crate::device_tree::DeviceTree;
 #[cfg(feature = "smp")]
 use crate::kernel_space::{self, core_entry};
-use crate::kernel_space::{Builder, image};
+use crate::kernel_space::{Builder, image, window};
 use crate::ranges::Ranges;
 use crate::{Armv8, Platform, core_local, trap, user_access};
 
@@ -72,6 +71,11 @@ pub(crate) fn boot<P: Platform>(
         // SAFETY: RAM is at the address of a device tree that the loader or the platform gives.
         .find_map(|address| unsafe { DeviceTree::at(address) });
     let all = map_memory::<P>(tree);
+    if is_loaded {
+        // The loader has written it as data.
+        let Range { start, end } = root_task.physical();
+        cache::publish_instructions(window(start)..window(end));
+    }
     let devices = P::start();
     user_access::limit();
     let mut free = all.clone();

@@ -71,6 +71,18 @@ pub(crate) fn clean(range: Range<usize>) {
     dsb(SY);
 }
 
+/// Lets all cores fetch the instructions that were written to a range of addresses, at whatever virtual addresses: the data
+/// is cleaned to where fetches see it, and only then is what instruction caches hold invalidated (sections B2.4 and D7.5).
+/// All of it, as a virtually indexed cache may hold instructions under other addresses than these.
+pub(crate) fn publish_instructions(range: Range<usize>) {
+    // SAFETY: cleaning changes no data that a core reads.
+    lines(range, line_sizes().0).for_each(|line| unsafe { clean_line_to_unification(line) });
+    dsb(ISH);
+    invalidate_instructions();
+    dsb(ISH);
+    isb(SY);
+}
+
 /// Performs an operation that a user requested, on a mapped range of its addresses; for invalidation the
 /// mapping is writable.
 pub(crate) fn maintain(operation: CacheOperation, range: Range<usize>) {

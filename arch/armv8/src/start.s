@@ -154,8 +154,10 @@ loader_entry:
     mov     x23, x2
     mov     x24, x3
     mrs     x25, tpidr_el1
-    cbnz    x25, 2f
-    // What the loader has written into the image leaves the cache, by the smallest line (Arm ARM, CTR_EL0.DminLine)
+    // What the loader has written into the image leaves the caches, by the smallest line (Arm ARM, CTR_EL0.DminLine): a
+    // core whose MMU is off reads and fetches past them (section B2.4). The image is inner shareable, so this holds for the
+    // caches of all cores (section D7.5); but the first core to come has to do it. A core that comes after the boot core
+    // has begun to change the image finds no line there that is older than memory, and changes nothing.
     mrs     x3, ctr_el0
     ubfx    x3, x3, #16, #4
     mov     x4, #4
@@ -166,8 +168,8 @@ loader_entry:
     add     x1, x1, x3
     cmp     x1, x2
     b.lo    1b
+    dsb     sy
 
-2:  dsb     sy
     ldr     x1, =identity_physical
     msr     ttbr0_el1, x1
     isb

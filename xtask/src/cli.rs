@@ -36,6 +36,8 @@ pub(crate) enum Command {
     New(NewArguments),
     /// Make an archive with which projects are built without this checkout: prebuilt kernels, libraries, and the tool.
     Sdk(SdkArguments),
+    /// Make a Microkit SDK with kernels of this checkout, from an installed one.
+    Microkit(MicrokitArguments),
     /// Build a boot image and print its path.
     Build(BuildArguments),
     /// Build a boot image and run it in QEMU.
@@ -111,6 +113,20 @@ pub(crate) struct SdkArguments {
     pub(crate) kinds: Vec<Kernel>,
 }
 
+/// Its tool builds the systems of the source without a change.
+#[derive(Args, Debug)]
+pub(crate) struct MicrokitArguments {
+    /// The installed SDK, of which tool, libraries and headers are taken.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) source: PathBuf,
+    /// The folder to make.
+    #[arg(short, long, value_name = "SDK")]
+    pub(crate) output: PathBuf,
+    /// Only this board of Microkit; may be repeated. By default all for which there is a kernel.
+    #[arg(long = "board", value_name = "B")]
+    pub(crate) boards: Vec<String>,
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct QemuArguments {
     #[command(flatten)]
@@ -118,10 +134,13 @@ pub(crate) struct QemuArguments {
     /// Boot this program, built for the ABI, as the initial thread.
     #[arg(long, value_name = "FILE.elf", conflicts_with = "system")]
     pub(crate) root_task: Option<PathBuf>,
+    /// Boot this image, which Microkit's tool has built with an SDK by `cargo xtask microkit`.
+    #[arg(long, value_name = "loader.img", conflicts_with_all = ["system", "root_task", "kernel", "abi", "log", "trace"])]
+    pub(crate) microkit: Option<PathBuf>,
     /// Count executed instructions as time, so that a busy host has no influence: the default for a system.
     #[arg(long)]
     pub(crate) icount: bool,
-    /// Use the host's time: the default for a program given by --root-task.
+    /// Use the host's time: the default for a program given by --root-task or --microkit.
     #[arg(long, conflicts_with = "icount")]
     pub(crate) real_time: bool,
     /// End the run after this time, with exit code 124.
@@ -401,6 +420,7 @@ impl Command {
     pub(crate) fn of_checkout(&self, in_project: bool) -> Option<&'static str> {
         match self {
             Self::Sdk(_) => Some("sdk"),
+            Self::Microkit(_) => Some("microkit"),
             Self::Sim { .. } => Some("sim"),
             Self::Trace(_) => Some("trace"),
             Self::Bench(_) => Some("bench"),
@@ -415,7 +435,8 @@ impl Command {
 impl QemuArguments {
     /// Whether time is the number of executed instructions.
     pub(crate) fn is_virtual(&self) -> bool {
-        self.icount || self.root_task.is_none() && !self.real_time
+        let is_given = self.root_task.is_some() || self.microkit.is_some();
+        self.icount || !is_given && !self.real_time
     }
 }
 
@@ -495,6 +516,7 @@ mod tests {
         };
         assert!(is_virtual(&[]) && is_virtual(&["--system", "edf"]));
         assert!(!is_virtual(&["--real-time"]) && !is_virtual(&["--root-task", "x.elf"]));
+        assert!(!is_virtual(&["--microkit", "loader.img"]));
         assert!(is_virtual(&["--root-task", "x.elf", "--icount"]));
     }
 

@@ -19,6 +19,7 @@ mod crates;
 mod describe;
 mod image;
 mod log;
+mod microkit;
 mod platform;
 mod plot;
 mod post_mortem;
@@ -87,6 +88,7 @@ fn main() -> ExitCode {
         .and_then(|workspace| match cli.command {
             Command::New(arguments) => project::run(&workspace, &arguments),
             Command::Sdk(arguments) => sdk::run(&workspace, &arguments),
+            Command::Microkit(arguments) => microkit::run(&workspace, &arguments),
             Command::Setup => setup::run(&workspace),
             Command::Build(arguments) => build::run(&workspace, &arguments),
             Command::Qemu(arguments) => qemu::run(&workspace, &arguments),

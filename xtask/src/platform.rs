@@ -14,6 +14,7 @@ use toml::Table;
 use crate::Result;
 use crate::cli::{AbiOption, Cores, Hardening};
 use crate::image::elf::{Class, Format, Machine};
+use crate::microkit::Board;
 use crate::workspace::Workspace;
 
 const FILE: &str = "platform.toml";
@@ -67,6 +68,8 @@ pub(crate) struct Platform {
     pub(crate) stub: Option<Stub>,
     /// The program that enters the kernel as the loaders of ready-made systems do, in tests; if there is one.
     pub(crate) loader: Option<Loader>,
+    /// The board in Microkit, if it is one.
+    pub(crate) microkit: Option<Board>,
     pub(crate) qemu: Qemu,
     /// The board in Bochs, if Bochs emulates it.
     pub(crate) bochs: Option<Bochs>,

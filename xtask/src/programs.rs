@@ -66,6 +66,7 @@ pub(crate) fn trace(workspace: &Workspace, arguments: TraceArguments) -> Result 
             icount: !arguments.real_time,
             real_time: arguments.real_time,
             root_task: arguments.root_task,
+            microkit: None,
             timeout: arguments.seconds,
             gdb: false,
             log: None,

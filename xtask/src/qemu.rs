@@ -14,12 +14,13 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-pub(crate) use machine::Machine;
+pub(crate) use machine::{Machine, escaped};
 pub(crate) use supervise::{Ending, Supervisor, is_interrupted};
 
 use crate::build::{self, Built, Request, RootTask};
 use crate::cli::{QemuArguments, Tracing};
 use crate::log::{self, Log};
+use crate::microkit::Board;
 use crate::platform::{Exit, Platform};
 use crate::post_mortem::PostMortems;
 use crate::programs::{self, Program};
@@ -42,6 +43,9 @@ pub(crate) const REAL_TIME: (&str, &str) = ("ESCAPEMENT_REAL_TIME", "yes");
 pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
     let platform = Platform::load(workspace, &arguments.build.platform)?;
     platform.require(arguments.build.cores)?;
+    if let Some(image) = &arguments.microkit {
+        return boot(&platform, image, arguments);
+    }
     let system;
     let root_task = if let Some(file) = &arguments.root_task {
         build::read_root_task(&platform, file, None)?;
@@ -110,7 +114,7 @@ fn emulate(
     let socket = log.as_ref().map(Log::socket);
     let machine = Machine {
         platform,
-        image: &built.image,
+        image: Some(&built.image),
         cores: arguments.build.cores.count,
         hardening: &arguments.build.hardening,
         log: socket.as_deref(),
@@ -125,6 +129,42 @@ fn emulate(
             "waiting for a debugger: gdb {kernel} -ex 'target remote :1234'"
         ));
     }
+    let mut post_mortems = PostMortems::of(workspace, built, None);
+    let ending = watch(&machine, emulator, arguments, |bytes| {
+        post_mortems.add(bytes)
+    })?;
+    if let Some(log) = log {
+        log.close();
+    }
+    conclude(ending, platform, arguments)
+}
+
+/// Boots an image that Microkit's tool has built.
+fn boot(platform: &Platform, image: &Path, arguments: &QemuArguments) -> Result {
+    let more = Board::arguments(platform, image, arguments)?;
+    let machine = Machine {
+        platform,
+        image: None,
+        cores: arguments.build.cores.count,
+        hardening: &arguments.build.hardening,
+        log: None,
+        ram: None,
+        icount: arguments.is_virtual(),
+        gdb: arguments.gdb,
+        more: &more,
+    };
+    let emulator = setup::emulator(platform)?;
+    let ending = watch(&machine, &emulator, arguments, <[u8]>::to_vec)?;
+    conclude(ending, platform, arguments)
+}
+
+/// Runs a machine, and shows what `show` makes of the bytes of its console.
+fn watch(
+    machine: &Machine<'_>,
+    emulator: &Path,
+    arguments: &QemuArguments,
+    mut show: impl FnMut(&[u8]) -> Vec<u8> + Send,
+) -> Result<Ending> {
     let supervisor = Supervisor::new()?;
     let mut command = machine.command(emulator);
     command.stdin(if supervise::may_read_terminal() {
@@ -134,17 +174,15 @@ fn emulate(
     });
     let (mut child, _processor) = machine.start(&mut command)?;
     let timeout = arguments.timeout.map(Duration::from_secs);
-    let mut post_mortems = PostMortems::of(workspace, built, None);
-    let ending = supervisor.watch(&mut child, timeout, |bytes| {
+    supervisor.watch(&mut child, timeout, |bytes| {
         let mut out = stdout().lock();
         // The guest continues without a reader of its output.
-        let _ = out
-            .write_all(&post_mortems.add(bytes))
-            .and_then(|()| out.flush());
-    })?;
-    if let Some(log) = log {
-        log.close();
-    }
+        let _ = out.write_all(&show(bytes)).and_then(|()| out.flush());
+    })
+}
+
+/// The result of a run, with a line about it unless it succeeded.
+fn conclude(ending: Ending, platform: &Platform, arguments: &QemuArguments) -> Result {
     match ending {
         Ending::Exited(status) => {
             let (outcome, words) = judge(status, &platform.qemu.exit)?;

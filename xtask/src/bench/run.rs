@@ -205,7 +205,7 @@ impl Bench<'_> {
         }
         let machine = Machine {
             platform: self.platform,
-            image: &built.image,
+            image: Some(&built.image),
             cores: self.cores.count,
             hardening: &self.arguments.hardening,
             log: None,

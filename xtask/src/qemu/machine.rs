@@ -15,7 +15,8 @@ use crate::platform::{Platform, Semihosting, Serial};
 #[derive(Debug)]
 pub(crate) struct Machine<'a> {
     pub(crate) platform: &'a Platform,
-    pub(crate) image: &'a Path,
+    /// The boot image, unless it is among the further arguments.
+    pub(crate) image: Option<&'a Path>,
     /// Number of cores.
     pub(crate) cores: u32,
     /// The attacks against which the kernel is hardened.
@@ -86,7 +87,10 @@ impl Machine<'_> {
         if self.gdb {
             command.args(["-s", "-S"]);
         }
-        command.arg("-kernel").arg(self.image).args(self.more);
+        if let Some(image) = self.image {
+            command.arg("-kernel").arg(image);
+        }
+        command.args(self.more);
         command
     }
 
@@ -102,7 +106,7 @@ impl Machine<'_> {
 }
 
 /// A path as a value of one of QEMU's comma-separated lists.
-fn escaped(path: &Path) -> OsString {
+pub(crate) fn escaped(path: &Path) -> OsString {
     path.to_str().map_or_else(
         || OsStr::new(path).to_os_string(),
         |path| path.replace(',', ",,").into(),
@@ -130,7 +134,7 @@ mod tests {
     ) -> Vec<String> {
         let machine = Machine {
             platform: &toml::from_str(platform).unwrap(),
-            image: Path::new("image.elf"),
+            image: Some(Path::new("image.elf")),
             cores: 2,
             hardening,
             log: log.map(Path::new),

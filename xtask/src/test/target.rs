@@ -357,7 +357,7 @@ impl Run<'_> {
         }
         let machine = Machine {
             platform,
-            image: &built.image,
+            image: Some(&built.image),
             cores: self.cores.count,
             hardening: &self.hardening,
             log: socket.as_deref(),

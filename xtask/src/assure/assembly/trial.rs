@@ -72,7 +72,7 @@ impl<'a> Trial<'a> {
         fs::write(self.image, image)?;
         let machine = Machine {
             platform: self.platform,
-            image: self.image,
+            image: Some(self.image),
             cores: self.cores.count,
             hardening: &Hardening::default(),
             log: None,

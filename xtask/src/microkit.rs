@@ -1,0 +1,161 @@
+//! A Microkit SDK with kernels of this checkout. It is a copy of an installed SDK, in which other files have the kernel's
+//! place: the kernel itself, and the description of the memory that it gives to users. Tool, libraries, headers and the
+//! numbers of the interface stay as they are; what the kernel has otherwise is refused.
+
+mod configuration;
+mod description;
+mod source;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+
+use crate::build::{self, Recipe};
+use crate::cli::{Cores, Hardening, MicrokitArguments};
+use crate::image::elf::Executable;
+use crate::platform::Platform;
+use crate::setup::{self, BuildTools};
+use crate::ui::say;
+use crate::workspace::Workspace;
+use crate::{Outcome, Result, temporary};
+use configuration::Configuration;
+pub(crate) use description::Board;
+use source::Source;
+
+/// The kernel of a configuration, in its folder.
+const KERNEL: &str = "elf/sel4.elf";
+/// The description of the machine's memory, in the folder of a configuration.
+const MEMORY: &str = "platform_gen.json";
+/// The symbols by which Microkit's tool finds the kernel's memory.
+const ENDS: [&str; 2] = ["ki_end", "ki_boot_end"];
+
+/// A folder with a kernel, and what is to be in it.
+struct Kernel {
+    /// Relative to the SDK.
+    folder: String,
+    elf: Vec<u8>,
+    memory: String,
+}
+
+/// The command `microkit`.
+pub(crate) fn run(workspace: &Workspace, arguments: &MicrokitArguments) -> Result {
+    let (source, output) = (&arguments.source, &arguments.output);
+    if output.exists() {
+        bail!(
+            "{} exists already; delete it, or name another folder",
+            output.display()
+        );
+    }
+    let source = Source::open(source)?;
+    let boards = boards(workspace, &source, &arguments.boards)?;
+    let mut wanted = Vec::new();
+    for (platform, board) in &boards {
+        for name in source.configurations(&board.board)? {
+            let folder = format!("board/{}/{name}", board.board);
+            let configuration = source
+                .values(&folder)
+                .and_then(|values| Configuration::of(&values, &source.sizes(&folder)?, platform))
+                .with_context(|| format!("cannot use {folder}"))?;
+            wanted.push((platform, board, folder, configuration));
+        }
+    }
+    // What takes minutes comes last.
+    let tools = setup::build_tools()?;
+    let mut kernels = Vec::new();
+    for (platform, board, folder, configuration) in wanted {
+        kernels.push(Kernel {
+            folder,
+            elf: kernel(workspace, &tools, platform, &configuration)?,
+            memory: board.memory_file()?,
+        });
+    }
+    write(&source, output, &kernels)
+        .with_context(|| format!("cannot write {}", output.display()))?;
+    let names: Vec<_> = boards.iter().map(|(_, board)| &*board.board).collect();
+    say(&format!("kernels for {}", names.join(", ")));
+    println!("{}", output.display());
+    Ok(Outcome::Success)
+}
+
+/// The platforms that are to be boards of the SDK: those with a name in `names`, or all that the source has.
+fn boards(
+    workspace: &Workspace,
+    source: &Source<'_>,
+    names: &[String],
+) -> Result<Vec<(Platform, Board)>> {
+    let mut known = Vec::new();
+    for name in Platform::names(workspace) {
+        let platform = Platform::load(workspace, &name)?;
+        if let Some(board) = platform.microkit.clone() {
+            known.push((platform, board));
+        }
+    }
+    let list: Vec<_> = known.iter().map(|(_, board)| board.board.clone()).collect();
+    let list = list.join(", ");
+    if let Some(name) = (names.iter()).find(|name| known.iter().all(|(_, one)| one.board != **name))
+    {
+        bail!("there is no kernel for Microkit's board {name}; there are kernels for {list}");
+    }
+    known.retain(|(_, board)| match names {
+        [] => source.has(&board.board),
+        names => names.contains(&board.board),
+    });
+    if known.is_empty() {
+        bail!("the SDK has no board for which there is a kernel; build one for {list}");
+    }
+    Ok(known)
+}
+
+/// Builds a kernel, which Microkit's tool has to understand.
+fn kernel(
+    workspace: &Workspace,
+    tools: &BuildTools,
+    platform: &Platform,
+    configuration: &Configuration,
+) -> Result<Vec<u8>> {
+    let hardening = Hardening::default();
+    let recipe = Recipe {
+        kernel: configuration.kernel,
+        abi: &configuration.abi,
+        cores: Cores {
+            count: configuration.cores,
+            big_lock: false,
+        },
+        hardening: &hardening,
+        log: None,
+        tracing: None,
+        bare: false,
+        variables: false,
+    };
+    let bytes = build::prebuilt(workspace, tools, platform, &recipe)?;
+    let kernel = Executable::parse(&bytes)?;
+    if let Some(missing) = ENDS.iter().find(|name| kernel.symbol(name).is_none()) {
+        bail!("the kernel has no symbol `{missing}`");
+    }
+    Ok(bytes)
+}
+
+/// Writes the SDK completely, or not at all.
+fn write(source: &Source<'_>, output: &Path, kernels: &[Kernel]) -> Result<()> {
+    let folder = temporary::Folder::beside(output)?;
+    let path = folder.path();
+    source.copy_common(path)?;
+    for kernel in kernels {
+        let folder = path.join(&kernel.folder);
+        source.copy(&kernel.folder, path)?;
+        for (name, bytes) in [(KERNEL, &*kernel.elf), (MEMORY, kernel.memory.as_bytes())] {
+            let file = folder.join(name);
+            // The source's files may be read-only.
+            let _ = fs::remove_file(&file);
+            fs::write(file, bytes)?;
+        }
+    }
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))?;
+    fs::rename(path, output)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! What an SDK expects of the kernel of a configuration, and whether a kernel of ours can be that.
+
+use std::collections::BTreeMap;
+
+use abi::config::{MOST_DOMAINS, MOST_TURNS};
+use abi::sizes;
+use anyhow::{Context, bail};
+use serde_json::{Map, Value};
+
+use crate::Result;
+use crate::cli::{AbiOption, Cores, Kernel};
+use crate::image::elf::Machine;
+use crate::platform::Platform;
+
+/// The build options of a kernel: flags are booleans, numbers are texts. An option that is not there is off.
+pub(super) struct Values(pub(super) Map<String, Value>);
+
+impl Values {
+    fn is_on(&self, name: &str) -> bool {
+        self.0.get(name).and_then(Value::as_bool) == Some(true)
+    }
+
+    fn number(&self, name: &str) -> Result<u64> {
+        let text = self.0.get(name).and_then(Value::as_str);
+        let number = text.and_then(|text| text.parse().ok());
+        number.with_context(|| format!("gen_config.json has no number `{name}`"))
+    }
+}
+
+/// The kernel of a configuration.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Configuration {
+    pub(super) kernel: Kernel,
+    pub(super) abi: Vec<AbiOption>,
+    pub(super) cores: u32,
+}
+
+/// Options that change what programs see, and that kernels for AArch64 do not have.
+const REFUSED: [&str; 2] = ["ARM_HYPERVISOR_SUPPORT", "SET_TLS_BASE_SELF"];
+
+impl Configuration {
+    /// The kernel of `platform` that has these options and objects of these sizes.
+    pub(super) fn of(
+        values: &Values,
+        object_sizes: &BTreeMap<String, u64>,
+        platform: &Platform,
+    ) -> Result<Self> {
+        let machine = values.0.get("SEL4_ARCH").and_then(Value::as_str);
+        if machine != Some("aarch64") || platform.user.elf.machine != Machine::Aarch64 {
+            bail!("it is for another architecture than {}", platform.name);
+        }
+        if !values.is_on("KERNEL_MCS") {
+            bail!("it is for a kernel without MCS; take an SDK of a newer version");
+        }
+        if let Some(name) = REFUSED.iter().find(|name| values.is_on(name)) {
+            bail!(
+                "it wants a kernel with {name}, which Escapement does not have; take another board"
+            );
+        }
+        let configuration = Self {
+            kernel: match (
+                values.is_on("DEBUG_BUILD"),
+                values.is_on("ENABLE_BENCHMARKS"),
+            ) {
+                (true, _) => Kernel::Debug,
+                (_, true) => Kernel::Bench,
+                _ => Kernel::Release,
+            },
+            abi: Self::options(values)?,
+            cores: match values.is_on("ENABLE_SMP_SUPPORT") {
+                true => u32::try_from(values.number("MAX_NUM_NODES")?)?,
+                false => 1,
+            },
+        };
+        platform.require(Cores {
+            count: configuration.cores,
+            big_lock: false,
+        })?;
+        configuration.check_sizes(object_sizes)?;
+        Ok(configuration)
+    }
+
+    fn options(values: &Values) -> Result<Vec<AbiOption>> {
+        let flag = |name, option| values.is_on(name).then_some(option);
+        let choice = |name, on: usize, off: usize, option| -> Result<_> {
+            match values.number(name)? {
+                value if value == on as u64 => Ok(Some(option)),
+                value if value == off as u64 => Ok(None),
+                value => bail!("it wants {name} to be {value}; here it can be {off} or {on}"),
+            }
+        };
+        let domains = choice("NUM_DOMAINS", MOST_DOMAINS, 1, AbiOption::Domains)?;
+        let turns = values.number("NUM_DOMAIN_SCHEDULES")?;
+        if domains.is_some() && turns != MOST_TURNS as u64 + 1 {
+            bail!("it wants {turns} entries of the domain schedule; here there are 100");
+        }
+        let options = [
+            flag("HARDWARE_DEBUG_API", AbiOption::Hwdebug),
+            domains,
+            choice("ROOT_CNODE_SIZE_BITS", 17, 12, AbiOption::LargeRoot)?,
+            flag("ALLOW_SMC_CALLS", AbiOption::Smc),
+            flag("EXPORT_PTMR_USER", AbiOption::UserTimer),
+        ];
+        Ok(options.into_iter().flatten().collect())
+    }
+
+    /// Refuses objects of other sizes than the kernel's.
+    fn check_sizes(&self, object_sizes: &BTreeMap<String, u64>) -> Result<()> {
+        // The host's word has the same size. The numbers of this build are those without options.
+        let breakpoints = usize::from(self.abi.contains(&AbiOption::Hwdebug));
+        let own = [
+            ("tcb", sizes::TCB_BITS + breakpoints),
+            ("endpoint", sizes::ENDPOINT_BITS),
+            ("notification", sizes::NOTIFICATION_BITS),
+            ("reply", sizes::REPLY_BITS),
+            ("slot", sizes::SLOT_BITS),
+            ("vspace", sizes::VSPACE_BITS),
+            ("page_table", sizes::PAGE_TABLE_BITS),
+            ("small_page", sizes::PAGE_BITS),
+            ("asid_pool", sizes::ASID_POOL_BITS),
+            ("min_untyped_bits", sizes::MIN_UNTYPED_BITS),
+            ("max_untyped_bits", sizes::MAX_UNTYPED_BITS),
+        ];
+        for (name, bits) in own {
+            match object_sizes.get(name) {
+                Some(&theirs) if theirs == bits as u64 => {}
+                Some(theirs) => {
+                    bail!("it wants `{name}` to have 2^{theirs} bytes; here it has 2^{bits}")
+                }
+                None => bail!("object_sizes.json has no number `{name}`"),
+            }
+        }
+        Ok(())
+    }
+}

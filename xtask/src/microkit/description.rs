@@ -1,0 +1,73 @@
+//! A platform as a board of Microkit.
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+
+use crate::Result;
+use crate::cli::QemuArguments;
+use crate::platform::Platform;
+
+/// A range of physical addresses; the end is not part of it.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Range {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+}
+
+/// What Microkit's tool has to know of a platform.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Board {
+    /// Its name in an SDK.
+    pub(crate) board: String,
+    /// The address to which the images of systems are linked.
+    pub(crate) image: u64,
+    /// RAM, including that of the kernel's image.
+    pub(crate) memory: Vec<Range>,
+    /// What users may map of the rest: all that the kernel does not keep.
+    pub(crate) devices: Vec<Range>,
+}
+
+impl Board {
+    /// The file that describes the memory to Microkit's tool.
+    pub(super) fn memory_file(&self) -> Result<String> {
+        #[derive(Serialize)]
+        struct File<'a> {
+            devices: &'a [Range],
+            memory: &'a [Range],
+        }
+        let file = File {
+            devices: &self.devices,
+            memory: &self.memory,
+        };
+        Ok(serde_json::to_string(&file)?)
+    }
+
+    /// QEMU's arguments that boot the image of a system on `platform`.
+    pub(crate) fn arguments(
+        platform: &Platform,
+        image: &Path,
+        arguments: &QemuArguments,
+    ) -> Result<Vec<OsString>> {
+        let name = &platform.name;
+        let no_board = || format!("{name} is no board of Microkit; use --platform qemu-virt");
+        let board = platform.microkit.as_ref().with_context(no_board)?;
+        if !image.is_file() {
+            bail!("there is no file {}", image.display());
+        }
+        // As the loaders of such systems want the machine.
+        let loader = platform.loader.as_ref().with_context(no_board)?;
+        let mut more: Vec<_> = loader.arguments.iter().map(OsString::from).collect();
+        more.extend(["-m".into(), format!("{}M", loader.memory).into()]);
+        let mut device = OsString::from("loader,file=");
+        device.push(crate::qemu::escaped(image));
+        device.push(format!(",addr={:#x},cpu-num=0,force-raw=on", board.image));
+        more.extend(["-device".into(), device]);
+        more.extend(arguments.more.iter().cloned());
+        Ok(more)
+    }
+}

@@ -1,7 +1,7 @@
 //! From a message to an invocation, and from its outcome to the answer.
 
 use abi::registers::{INFO, MESSAGE_REGISTERS};
-use abi::{LookupFailure, MAX_EXTRA_CAPS, MessageInfo};
+use abi::{LookupFailure, MAX_EXTRA_CAPS, MessageInfo, Method};
 
 use super::{Answer, Error, Failure, Invocation, Outcome, method};
 use crate::Kernel;
@@ -36,6 +36,11 @@ impl<A: Arch> Invoked<A> {
         })
     }
 
+    /// The method, if the capability is one of a kernel object.
+    pub(crate) fn method(&self) -> Method {
+        method(self.info.label())
+    }
+
     /// The invocation, for the methods of kernel objects.
     #[inline(always)]
     pub(crate) fn invocation(&self, caller: Ptr<Thread<A>>, is_call: bool) -> Invocation<A> {
@@ -49,7 +54,7 @@ impl<A: Arch> Invoked<A> {
         Invocation {
             caller,
             slot: self.slot,
-            method: method(self.info.label()),
+            method: self.method(),
             length,
             buffer,
             extra: self.extra,

@@ -69,17 +69,14 @@ impl<A: Arch> Invocation<A> {
 
 /// Whether a capability of this kind cannot be invoked in the send phase of `ReplyRecv`, `NBSendRecv` and
 /// `NBSendWait`, which expects no reply: the operation could block or destroy the thread before the receive
-/// phase.
+/// phase. `YieldToTimeout` can do neither if its caller expects no reply.
 #[cold]
-pub(crate) fn refuses_first_phase<A: Arch>(cap: RawCap) -> bool {
-    matches!(
-        Cap::<A>::decode(cap),
-        Cap::Thread(_)
-            | Cap::Domain
-            | Cap::CNode(_)
-            | Cap::SchedControl { .. }
-            | Cap::SchedContext { .. }
-    )
+pub(crate) fn refuses_first_phase<A: Arch>(cap: RawCap, wanted: Method) -> bool {
+    match Cap::<A>::decode(cap) {
+        Cap::Thread(_) | Cap::Domain | Cap::CNode(_) | Cap::SchedControl { .. } => true,
+        Cap::SchedContext { .. } => wanted != Method::SchedContextYieldToTimeout,
+        _ => false,
+    }
 }
 
 /// The method with this label, if this build has it.

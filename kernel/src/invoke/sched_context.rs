@@ -97,7 +97,7 @@ struct YieldTo<A: Arch> {
     answer: YieldAnswer,
     /// When the timeout of the caller expires.
     timer: Option<Ticks>,
-    /// The timeout fault of the target that is replied to first.
+    /// Holds the target's call or timeout fault, which is replied to first.
     reply: Option<Ptr<Reply<A>>>,
 }
 
@@ -136,7 +136,7 @@ impl<A: Arch> Invocation<A> {
         }
         let reply = match self.extra_cap(kernel, 0) {
             Cap::Null => None,
-            Cap::Reply { object, .. } if kernel.answers_timeout_of(object, target) => Some(object),
+            Cap::Reply { object, .. } if kernel.can_release(object, target) => Some(object),
             Cap::Reply { .. } => return Err(Error::IllegalOperation),
             _ => return Err(Error::InvalidCapability(1)),
         };
@@ -165,14 +165,19 @@ impl<A: Arch> Invocation<A> {
             }
             Ok(Answer::Written)
         };
-        if timer.is_some_and(|instant| instant <= kernel.core.now) {
+        // Without an answer, the caller learns from the target's timeout message that the time has passed.
+        let is_told = self.is_call || timer.is_none();
+        if is_told && timer.is_some_and(|instant| instant <= kernel.core.now) {
             return answer_now(kernel);
         }
         kernel.trace_yielded(caller, context, timer);
         if let Some(reply) = reply {
-            kernel.answer_timeout(reply, target);
+            kernel.release_call(reply, target);
         }
         kernel.charge_remote_thread(target);
+        if !is_told {
+            kernel.take_consumed(context);
+        }
         // If the target runs on another core, its slice ends there.
         if kernel.is_schedulable(target) && !kernel.has_budget(target) {
             if kernel.is_current(target) {
@@ -186,7 +191,8 @@ impl<A: Arch> Invocation<A> {
         if let Some(instant) = timer {
             kernel.start_timer(caller, context, instant);
         }
-        let elsewhere = kernel[target].core != kernel[caller].core
+        let elsewhere = !is_told
+            || kernel[target].core != kernel[caller].core
             || kernel[target].domain != kernel[caller].domain
             || kernel.rank(target) < kernel.rank(caller);
         kernel.choose_again();

@@ -79,21 +79,30 @@ impl<A: Arch> Ipc<A> {
         }
     }
 
-    /// Whether `reply` tracks the timeout message of `thread`.
-    pub(crate) fn answers_timeout_of(&self, reply: Ptr<Reply<A>>, thread: Ptr<Thread<A>>) -> bool {
+    /// Whether `reply` holds a call of `thread`, or its timeout fault, that [`Self::release_call`] may answer.
+    pub(crate) fn can_release(&self, reply: Ptr<Reply<A>>, thread: Ptr<Thread<A>>) -> bool {
         self[reply].thread() == Some(thread)
             && matches!(self[thread].state, ThreadState::BlockedOnReply { .. })
             && matches!(
                 self[thread].fault,
-                PendingFault::Some(Fault::Timeout { .. })
+                PendingFault::None | PendingFault::Some(Fault::Timeout { .. })
             )
+            && !self.is_limited_inside(reply)
     }
 
-    /// Ends the timeout fault of a thread that waits for the reply to it; the thread restarts.
-    pub(crate) fn answer_timeout(&mut self, reply: Ptr<Reply<A>>, thread: Ptr<Thread<A>>) {
+    /// Answers a call with an empty message, or ends a timeout fault: then the thread restarts.
+    pub(crate) fn release_call(&mut self, reply: Ptr<Reply<A>>, thread: Ptr<Thread<A>>) {
         self.pop_call(thread, reply);
-        self[thread].fault = PendingFault::None;
-        self[thread].state = ThreadState::Restart;
+        match self[thread].fault {
+            PendingFault::None => {
+                self.answer_call(thread, 0, &[]);
+                self[thread].state = ThreadState::Running;
+            }
+            PendingFault::Some(_) => {
+                self[thread].fault = PendingFault::None;
+                self[thread].state = ThreadState::Restart;
+            }
+        }
         self.trace_woken(thread);
         self.wake_context(thread);
     }

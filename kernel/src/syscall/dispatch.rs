@@ -178,7 +178,7 @@ impl<A: Arch> Kernel<A> {
         self.trace_invocation(thread, cap);
         let outcome = if Cap::<A>::is_passed_on(cap) {
             self.pass_on(thread, cap, invoked.extra, flags)
-        } else if flags.is_send_phase() && invoke::refuses_first_phase::<A>(cap) {
+        } else if flags.is_send_phase() && invoke::refuses_first_phase::<A>(cap, invoked.method()) {
             Err(Error::InvalidCapability(0).into())
         } else {
             invoked.invocation(thread, flags.call).perform(self, cap)

@@ -1,8 +1,8 @@
 //! Scheduling contexts: the right to execute.
 
-use super::{Capability, Notification, Reply, Tcb, capability};
+use super::{Capability, Endpoint, Notification, Reply, Tcb, capability};
 use crate::invoke::{invoke, label, perform};
-use crate::{Microseconds, Result};
+use crate::{Message, Microseconds, Received, Result, syscall};
 use abi::sched_context_flags::{IDLING, SPORADIC};
 use abi::yield_target;
 
@@ -225,8 +225,8 @@ impl SchedContext {
     /// Makes the thread of this context run as [`SchedContext::yield_to`] does, until the time `instant` of
     /// the kernel's clock at the latest: then its timeout handler receives a message. (Escapement)
     ///
-    /// If `reply` holds a timeout fault of the thread, it is replied to first. With a time in the past, the
-    /// call only returns the current time.
+    /// If `reply` holds a call or a timeout fault of the thread, it is replied to first, a call with an empty message. With
+    /// a time in the past, the call only returns the current time.
     pub fn yield_to_timeout(self, instant: Microseconds, reply: Option<Reply>) -> Result<Yielded> {
         let label = label!(SchedContextYieldToTimeout);
         let words = instant.words();
@@ -240,5 +240,23 @@ impl SchedContext {
             target: answer.word(TIME).into(),
             now: Microseconds::from_message(&answer, TIME + 1),
         })
+    }
+
+    /// The same in one system call with the receipt of the next message from `source`; a caller is stored in `inbox`.
+    /// (Escapement)
+    ///
+    /// The thread must have a lower priority than the caller, and be able to run when `reply` is replied to: else there is
+    /// no timeout message. With a time in the past, that message comes at once. What the context has used counts from now
+    /// on. If the kernel refuses it, the call only receives.
+    pub fn yield_and_receive(
+        self,
+        instant: Microseconds,
+        reply: Reply,
+        source: Endpoint,
+        inbox: Reply,
+    ) -> Received {
+        let label = label!(SchedContextYieldToTimeout);
+        let message = Message::new(label, &instant.words()).with_capabilities(&[reply.cptr()]);
+        syscall::nb_send_recv(self.0, message, source.cptr(), inbox.cptr())
     }
 }

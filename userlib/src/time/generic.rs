@@ -11,6 +11,9 @@ pub struct Clock {
 }
 
 impl Clock {
+    /// Whether it tells the time of the kernel's clock, to a microsecond.
+    pub const IS_THE_KERNELS: bool = true;
+
     fn new() -> Self {
         Self {
             frequency: arch::timer_frequency(),

@@ -23,6 +23,9 @@ pub struct Clock {
 }
 
 impl Clock {
+    /// Whether it tells the time of the kernel's clock, to a microsecond.
+    pub const IS_THE_KERNELS: bool = false;
+
     /// Starts the clock, in the root task.
     pub fn start(environment: &mut Environment, _: &'static BootInfo) -> Result<Self> {
         let (frame, address) = environment.map_device(EPIT2)?;

@@ -12,6 +12,9 @@ pub struct Clock {
 }
 
 impl Clock {
+    /// Whether it tells the time of the kernel's clock, to a microsecond.
+    pub const IS_THE_KERNELS: bool = true;
+
     /// Starts the clock, in the root task.
     ///
     /// # Panics

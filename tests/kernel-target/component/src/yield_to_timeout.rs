@@ -2,7 +2,7 @@
 
 use crate::support::events::{note, noted};
 use crate::support::{
-    ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, ms, relax, spin, spin_for, work,
+    ABOVE, BELOW, Outcome, PRIORITY, SLICE, Test, fail, ms, relax, spin, spin_for, work,
 };
 use crate::{check, check_eq};
 use abi::fault::{LONG_TIMEOUT_LENGTH, TIMEOUT_LENGTH};
@@ -19,6 +19,9 @@ tests![
     the_run_ends_on_time,
     the_budget_may_end_first,
     one_call_and_one_receive_are_a_turn,
+    one_system_call_is_a_turn,
+    without_a_call_a_time_in_the_past_is_told_by_the_message,
+    a_call_of_the_target_is_answered_first,
     an_equal_scheduler_learns_that_the_target_waits,
     the_target_may_be_told_behind_a_yield_to,
     without_handler_the_turn_ends,
@@ -151,6 +154,93 @@ fn one_call_and_one_receive_are_a_turn(test: &mut Test) -> Outcome {
             check!(!noted().contains(only));
         }
     }
+    Ok(())
+}
+
+/// Lets the thread of a scene, which is held, run for a time, in one system call; returns what its timeout message says.
+fn turn(scene: &Scene, time: Microseconds, inbox: Reply) -> Outcome<(MoreOnTimeout, Microseconds)> {
+    let context = scene.thread.sched_context;
+    let instant = Microseconds(now(context)?.0.saturating_add(time.0));
+    let received = context.yield_and_receive(instant, scene.reply, scene.timeouts, inbox);
+    let message = received.message.unwrap_or(Message::empty(0));
+    match Fault::from_message(&message) {
+        Fault::Timeout {
+            more: Some(more),
+            consumed,
+            ..
+        } => Ok((more, consumed)),
+        fault => fail(format_args!("it is no timeout message: {fault:?}")),
+    }
+}
+
+fn one_system_call_is_a_turn(test: &mut Test) -> Outcome {
+    let scene = scene(test, || {
+        note('a');
+        spin()
+    })?;
+    let inbox: Reply = test.create()?;
+    scene.run(ms(2), false)?;
+    scene.told();
+    // What it has used before does not count.
+    let context = scene.thread.sched_context;
+    context.yield_to_timeout(now(context)? + ms(8), Some(scene.reply))?;
+    scene.told();
+    let before = now(context)?;
+    let (more, consumed) = turn(&scene, ms(4), inbox)?;
+    check!(more.instant && !more.blocked);
+    check!(more.now - before >= ms(4), "{before} {}", more.now);
+    check!(consumed > ms(1) && consumed < ms(8), "{consumed}");
+    Ok(())
+}
+
+fn without_a_call_a_time_in_the_past_is_told_by_the_message(test: &mut Test) -> Outcome {
+    let scene = scene(test, || {
+        loop {
+            note('a');
+            relax();
+        }
+    })?;
+    let inbox: Reply = test.create()?;
+    scene.run(ms(2), false)?;
+    scene.told();
+    crate::support::events::forget();
+    let context = scene.thread.sched_context;
+    let received = context.yield_and_receive(Microseconds(0), scene.reply, scene.timeouts, inbox);
+    let message = received.message.unwrap_or(Message::empty(0));
+    let fault = Fault::from_message(&message);
+    check!(
+        matches!(fault, Fault::Timeout { more: Some(more), .. } if more.instant),
+        "{fault:?}"
+    );
+    check_eq!(crate::support::events::count(), 0);
+    Ok(())
+}
+
+fn a_call_of_the_target_is_answered_first(test: &mut Test) -> Outcome {
+    let calls: Endpoint = test.create()?;
+    let scene = scene(test, move || {
+        for _ in 0..2 {
+            let answer = calls.call(Message::new(5, &[1, 2]));
+            check_eq!((answer.label(), answer.length()), (0, 0));
+            note('a');
+        }
+        spin()
+    })?;
+    let inbox: Reply = test.create()?;
+    // By a call.
+    check!(calls.recv(scene.reply).message.is_some(), "no call");
+    let yielded = scene.run(ms(500), true)?;
+    check_eq!(yielded.target, YieldTarget::Runnable);
+    check_eq!(noted(), "");
+    check!(calls.recv(scene.reply).message.is_some(), "no second call");
+    check_eq!(noted(), "a");
+    // By one system call.
+    let (more, _) = turn(&scene, ms(4), inbox)?;
+    check!(more.instant);
+    check_eq!(noted(), "aa");
+    // A reply object that holds nothing is still refused.
+    let again = scene.run(ms(1), true);
+    check_eq!(again.map(drop), Err(Error::IllegalOperation));
     Ok(())
 }
 

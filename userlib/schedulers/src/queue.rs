@@ -61,8 +61,7 @@ impl<K: Ord + Copy + Default, const TASKS: usize> Queue<K, TASKS> {
                 self.length - 1
             }
         };
-        self.put(index, (key, task));
-        self.restore(index);
+        self.settle(index, (key, task));
     }
 
     /// Removes the task; whether it was in the queue.
@@ -73,8 +72,7 @@ impl<K: Ord + Copy + Default, const TASKS: usize> Queue<K, TASKS> {
         self.length -= 1;
         let index = usize::from(index);
         if index < self.length {
-            self.put(index, self.heap[self.length]);
-            self.restore(index);
+            self.settle(index, self.heap[self.length]);
         }
         true
     }
@@ -84,22 +82,32 @@ impl<K: Ord + Copy + Default, const TASKS: usize> Queue<K, TASKS> {
         self.position[entry.1.index()] = Some(index as u16);
     }
 
-    /// Moves the entry at `index`, the only one that may stand wrong, up or down to its place.
-    fn restore(&mut self, mut index: usize) {
-        let entry = self.heap[index];
-        while index > 0 && entry < self.heap[(index - 1) / 2] {
-            self.put(index, self.heap[(index - 1) / 2]);
-            index = (index - 1) / 2;
+    /// Puts an entry into the heap: at `index`, where no entry is needed any more, or up or down from there.
+    fn settle(&mut self, mut index: usize, entry: (K, TaskId)) {
+        while index > 0 {
+            let parent = (index - 1) / 2;
+            if entry >= self.heap[parent] {
+                break;
+            }
+            self.put(index, self.heap[parent]);
+            index = parent;
         }
         loop {
-            let children = 2 * index + 1..self.length.min(2 * index + 3);
-            match children.min_by_key(|&child| self.heap[child]) {
-                Some(child) if self.heap[child] < entry => {
-                    self.put(index, self.heap[child]);
-                    index = child;
-                }
-                _ => break,
+            let [left, right] = [2 * index + 1, 2 * index + 2];
+            let Some(&(mut first)) = self.heap[..self.length].get(left) else {
+                break;
+            };
+            let mut child = left;
+            if let Some(&other) = self.heap[..self.length].get(right)
+                && other < first
+            {
+                (child, first) = (right, other);
             }
+            if first >= entry {
+                break;
+            }
+            self.put(index, first);
+            index = child;
         }
         self.put(index, entry);
     }

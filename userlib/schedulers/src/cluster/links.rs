@@ -13,14 +13,12 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
             let core = match self.core_without_link(id) {
                 Some(core) => core,
                 None => match self.latest_linked() {
-                    Some((latest, core)) if self.displaces(first, latest) => {
-                        self.unlink(core);
-                        core
-                    }
+                    Some((latest, core)) if self.displaces(first, latest) => core,
                     _ => return,
                 },
             };
             self.ready.remove(id);
+            self.unlink(core);
             self.link(id, core);
         }
     }

@@ -157,7 +157,10 @@ fn read(counter: Counter, task: usize) {
 /// Measures decisions with YieldToTimeout as the source of time, and their parts.
 fn decision(bench: &mut Bench, variant: usize) -> Result {
     let tasks = TASKS[variant];
-    run(bench, tasks, |_, context| Ok(YieldToTimeout::new(context)))?;
+    let clock = bench.clock();
+    run(bench, tasks, |_, context| {
+        Ok(YieldToTimeout::with_clock(context, clock))
+    })?;
     let parameters = [("tasks", tasks.into())];
     for (name, decisions) in [("preempting", &PREEMPTING), ("cooperative", &COOPERATIVE)] {
         bench.report(

@@ -10,6 +10,8 @@ use userlib::cap::{Endpoint, Reply, SchedContext, Tcb};
 use userlib::time::Clock;
 use userlib::{Fault, Message, Microseconds, Received, Result};
 
+use crate::job::label;
+
 pub use alarm::OwnTimer;
 pub use time_server::SharedTimer;
 pub use timeout_faults::TimeoutFaults;
@@ -68,6 +70,13 @@ impl Arrived {
         Self { received, fault }
     }
 
+    /// Whether it is the report of the thread with this badge that its job is completed.
+    fn completes(&self, badge: usize) -> bool {
+        let message = self.received.message.as_ref();
+        self.received.badge == badge
+            && message.is_some_and(|message| message.label() == label::COMPLETED)
+    }
+
     /// What the context of the thread with this badge had consumed, if this is its timeout fault.
     fn consumed(&self, badge: usize) -> Option<Duration> {
         match self.fault {
@@ -92,6 +101,11 @@ impl Inbox {
     /// Waits for a message.
     fn recv(&self) -> Arrived {
         Arrived::new(self.events.recv(self.spare))
+    }
+
+    /// Replies to the thread of this context, lets it run until `until`, and waits for a message.
+    fn recv_after(&self, context: SchedContext, until: Microseconds, reply: Reply) -> Arrived {
+        Arrived::new(context.yield_and_receive(until, reply, self.events, self.spare))
     }
 
     /// The next message, if there is one already.

@@ -1,22 +1,54 @@
-//! YieldToTimeout: one call lets a thread run and sets a timer, one receive waits and tells the time.
+//! YieldToTimeout: one system call lets a thread run, sets a timer, and waits; the timer's message tells the time.
 
-use schedulers::Instant;
+use schedulers::{Duration, Instant};
 use userlib::cap::{SchedContext, YieldTarget, Yielded};
+use userlib::time::Clock;
 use userlib::{Fault, Microseconds, Result};
 
-use super::{Hold, Inbox, Local, Source, Turn, duration, instant};
+use super::{Arrived, Hold, Inbox, Local, Source, Turn, duration, instant};
 
 /// The kernel's clock and timers.
 #[derive(Debug)]
 pub struct YieldToTimeout {
     /// Any context on the scheduler's core: a call with a time in the past only tells the time.
     any: SchedContext,
+    clock: Option<Clock>,
 }
 
 impl YieldToTimeout {
     /// With any context on the scheduler's core whose thread the scheduler may let run.
     pub const fn new(any: SchedContext) -> Self {
-        Self { any }
+        Self { any, clock: None }
+    }
+
+    /// The same with a clock, which saves a system call after each completed job where it tells the kernel's time.
+    pub fn with_clock(any: SchedContext, clock: Clock) -> Self {
+        let clock = Clock::IS_THE_KERNELS.then_some(clock);
+        Self { any, clock }
+    }
+
+    /// The time at the end of a turn, and what the context of `timed`, whose timer was set, has consumed since.
+    fn end(&self, timed: &Local, arrived: &Arrived) -> Result<(Instant, Duration)> {
+        if let Some(Fault::Timeout {
+            consumed,
+            more: Some(more),
+            ..
+        }) = arrived.fault
+            && arrived.received.badge == timed.badge
+        {
+            return Ok((instant(more.now), duration(consumed)));
+        }
+        match &self.clock {
+            // What a completed job has consumed makes no difference any more.
+            Some(clock) if arrived.completes(timed.badge) => {
+                Ok((instant(clock.now()), Duration(0)))
+            }
+            _ => {
+                // Its timer ends, too.
+                let read = timed.context.yield_to_timeout(Microseconds(0), None)?;
+                Ok((instant(read.now), duration(read.consumed)))
+            }
+        }
     }
 }
 
@@ -27,11 +59,23 @@ impl Source for YieldToTimeout {
     }
 
     fn turn(&mut self, local: &Local, idle: &Local, until: Instant, inbox: &Inbox) -> Result<Turn> {
-        let (yielded, ran) = let_run(local, until)?;
+        if let Hold::Timeout(reply) | Hold::Call(reply) = local.hold {
+            let arrived = inbox.recv_after(local.context, Microseconds(until.0), reply);
+            let (now, consumed) = self.end(local, &arrived)?;
+            return Ok(Turn {
+                now,
+                consumed,
+                ran: true,
+                idle_ran: false,
+                arrived: Some(arrived),
+            });
+        }
+        local.hold.release()?;
+        let yielded = let_run(local, until)?;
         let mut turn = Turn {
             now: instant(yielded.now),
             consumed: duration(yielded.consumed),
-            ran,
+            ran: true,
             idle_ran: false,
             arrived: None,
         };
@@ -40,48 +84,35 @@ impl Source for YieldToTimeout {
         }
         // A thread whose turn has ended meanwhile has sent its timeout fault already.
         let can_end = [YieldTarget::Runnable, YieldTarget::TimedOut].contains(&yielded.target);
-        let timed = if can_end { local } else { idle };
-        if !can_end {
-            // It waits for something, and gets no timeout: another thread has the timer.
-            let (yielded, ran) = let_run(idle, until)?;
-            (turn.now, turn.idle_ran) = (instant(yielded.now), ran);
-            if turn.now >= until {
-                return Ok(turn);
-            }
+        if can_end {
+            let arrived = inbox.recv();
+            let (now, consumed) = self.end(local, &arrived)?;
+            (turn.now, turn.consumed) = (now, turn.consumed + consumed);
+            turn.arrived = Some(arrived);
+            return Ok(turn);
         }
-        let arrived = inbox.recv();
-        turn.arrived = Some(arrived);
-        let (consumed, now) = match (arrived.consumed(timed.badge), arrived.fault) {
-            (
-                Some(consumed),
-                Some(Fault::Timeout {
-                    more: Some(more), ..
-                }),
-            ) => (consumed, more.now),
-            _ => {
-                // Its timer ends, too.
-                let read = timed.context.yield_to_timeout(Microseconds(0), None)?;
-                (duration(read.consumed), read.now)
+        // It waits for something, and gets no timeout: the idle thread has the timer.
+        turn.idle_ran = true;
+        let arrived = match idle.hold {
+            Hold::Timeout(reply) | Hold::Call(reply) => {
+                inbox.recv_after(idle.context, Microseconds(until.0), reply)
+            }
+            hold => {
+                hold.release()?;
+                turn.now = instant(let_run(idle, until)?.now);
+                if turn.now >= until {
+                    return Ok(turn);
+                }
+                inbox.recv()
             }
         };
-        turn.now = instant(now);
-        if can_end {
-            turn.consumed = turn.consumed + consumed;
-        }
+        (turn.now, _) = self.end(idle, &arrived)?;
+        turn.arrived = Some(arrived);
         Ok(turn)
     }
 }
 
-/// Lets a thread run until `until`, if that has not come; returns whether it was released from its hold, too.
-fn let_run(thread: &Local, until: Instant) -> Result<(Yielded, bool)> {
-    let timeout = match thread.hold {
-        Hold::Timeout(reply) => Some(reply),
-        hold => {
-            hold.release()?;
-            None
-        }
-    };
-    let until = Microseconds(until.0);
-    let yielded = thread.context.yield_to_timeout(until, timeout)?;
-    Ok((yielded, timeout.is_none() || yielded.now < until))
+/// Lets a thread that nothing holds run until `until`, if that has not come.
+fn let_run(thread: &Local, until: Instant) -> Result<Yielded> {
+    thread.context.yield_to_timeout(Microseconds(until.0), None)
 }

@@ -152,7 +152,7 @@ fn note(event: Event) {
         Event::Aborted(_) => {
             ABORTED.fetch_add(1, Relaxed);
         }
-        Event::Lent(_) => {}
+        Event::Lent(_) | Event::Lost(_) | Event::Faulted(_) => {}
     }
 }
 

@@ -1,12 +1,12 @@
 //! A server that two clusters of one core share: what the guard of the crate `dispatcher` makes of calls, replies, ends of
 //! budgets, and preemption.
 
-use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, Test, fail, ms};
+use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, Test, arch, fail, ms, spin_for};
 use crate::{check, check_eq};
 use core::array;
 use core::cmp::Reverse;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use dispatcher::guard::{Caller, Event, Guard, Mailbox, RequestAborted, Reservation};
+use dispatcher::guard::{Caller, Event, Guard, Mailbox, NotServed, Reservation};
 use schedulers::{Client, Discipline, McIpc, OneQueue, SharedServer, TaskId};
 use userlib::cap::{Endpoint, SchedParameters};
 use userlib::time::Load;
@@ -21,6 +21,11 @@ tests![
     in_order_of_arrival_it_does_not,
     the_server_leaves_a_lender_that_is_preempted,
     it_stays_with_one_that_does_not_tell,
+    a_lender_whose_budget_has_ended_unnoticed_is_aborted,
+    a_client_without_a_context_costs_no_other_one,
+    a_deleted_client_costs_no_other_one,
+    all_clients_learn_of_a_fault_of_the_server,
+    a_client_cannot_receive_messages_of_others,
 ];
 
 /// Clients of a cluster.
@@ -40,6 +45,8 @@ static MAILBOXES: [[Mailbox; TASKS]; 2] = [const { [const { Mailbox::new() }; TA
 /// of each request in the order of service, or [`ORPHAN`].
 static DRAINED: AtomicUsize = AtomicUsize::new(0);
 static ABORTED: AtomicUsize = AtomicUsize::new(0);
+static LOST: AtomicUsize = AtomicUsize::new(0);
+static FAULTED: AtomicUsize = AtomicUsize::new(0);
 static SERVED: AtomicUsize = AtomicUsize::new(0);
 static ORDER: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
 const ORPHAN: usize = 9;
@@ -52,6 +59,9 @@ const fn client(cluster: usize, task: u16) -> Client {
     Client { cluster, task }
 }
 
+/// A request on which the server faults.
+const FATAL: usize = 1000;
+
 /// A guard whose server takes this time for each request.
 fn guard<Q>(test: &mut Test, queues: Q, service: Microseconds) -> Outcome<(Shared<Q>, Load)>
 where
@@ -61,6 +71,10 @@ where
     let guard = Guard::new(test, queues, move |request| {
         BEGUN.fetch_add(1, Relaxed);
         load.work_in_turns(service);
+        if request[0] == FATAL {
+            // SAFETY: it only faults.
+            unsafe { arch::undefined() };
+        }
         request.map(|word| word + 1)
     })?;
     Ok((guard, load))
@@ -113,6 +127,12 @@ where
         }
         Event::Aborted(_) => {
             ABORTED.fetch_add(1, Relaxed);
+        }
+        Event::Lost(_) => {
+            LOST.fetch_add(1, Relaxed);
+        }
+        Event::Faulted(_) => {
+            FAULTED.fetch_add(1, Relaxed);
         }
         Event::Lent(_) => {}
     };
@@ -198,7 +218,7 @@ fn a_request_is_aborted_in_service_and_finished_by_others(test: &mut Test) -> Ou
         PRIORITY + 1,
         little,
         |caller| {
-            check_eq!(caller.call([1, 0, 0]), Err(RequestAborted));
+            check_eq!(caller.call([1, 0, 0]), Err(NotServed::Aborted));
             FAILED.store(1, Relaxed);
         },
     )?;
@@ -330,5 +350,149 @@ fn the_server_leaves_a_lender_that_is_preempted(test: &mut Test) -> Outcome {
 fn it_stays_with_one_that_does_not_tell(test: &mut Test) -> Outcome {
     let waited = wait_behind_a_preempted_lender(test, false)?;
     check!(waited > PREEMPTED, "{waited}");
+    Ok(())
+}
+
+/// A client that calls once; the number of its calls that were answered, and that failed, are counted.
+fn caller<Q>(
+    test: &mut Test,
+    guard: &mut Shared<Q>,
+    client: Client,
+    priority: u8,
+    time: SchedParameters,
+) -> Outcome<Thread>
+where
+    Q: SharedServer<Priority = Reverse<u8>>,
+{
+    add(test, guard, client, priority, time, |caller| {
+        let counter = match caller.call([1, 0, 0]) {
+            Ok(_) => &ANSWERED,
+            Err(_) => &UNSERVED,
+        };
+        counter.fetch_add(1, Relaxed);
+    })
+}
+
+static ANSWERED: AtomicUsize = AtomicUsize::new(0);
+static UNSERVED: AtomicUsize = AtomicUsize::new(0);
+
+/// The guard has to take the lender's context back, because a client of higher priority computes, when the server's timeout
+/// message is queued behind that client's: the budget has ended, so neither thread can get the context back as it waits.
+fn a_lender_whose_budget_has_ended_unnoticed_is_aborted(test: &mut Test) -> Outcome {
+    let (mut guard, _) = guard(test, ByProtocol::new(), ms(60))?;
+    let little = SchedParameters::new(ms(10), ms(1000));
+    let short = caller(test, &mut guard, client(1, 0), PRIORITY, little)?;
+    let urgent = add(
+        test,
+        &mut guard,
+        client(1, 1),
+        PRIORITY + 5,
+        ENOUGH,
+        |caller| caller.begin(),
+    )?;
+    let other = caller(test, &mut guard, client(0, 0), BELOW, ENOUGH)?;
+    run(test, guard)?;
+    short.start()?;
+    test.sleep(ms(2))?;
+    check_eq!(BEGUN.load(Relaxed), 1);
+    // Meanwhile the guard does not run: the client's message comes, and then the end of the budget.
+    test.tcb.set_priority(test.tcb, HIGHEST + 1)?;
+    urgent.start()?;
+    spin_for(&test.clock, ms(60));
+    check_eq!(ABORTED.load(Relaxed), 0);
+    test.tcb.set_priority(test.tcb, PRIORITY)?;
+    other.start()?;
+    check!(
+        test.comes_true(|| ANSWERED.load(Relaxed) == 1)?,
+        "no answer"
+    );
+    check_eq!((ABORTED.load(Relaxed), LOST.load(Relaxed)), (1, 0));
+    check_eq!(ORDER[0].load(Relaxed), ORPHAN);
+    Ok(())
+}
+
+/// The context is unbound while the server runs on it.
+fn a_client_without_a_context_costs_no_other_one(test: &mut Test) -> Outcome {
+    let (mut guard, _) = guard(test, ByProtocol::new(), ms(20))?;
+    let victim = caller(test, &mut guard, client(1, 0), PRIORITY, ENOUGH)?;
+    let other = caller(test, &mut guard, client(0, 0), BELOW, ENOUGH)?;
+    run(test, guard)?;
+    victim.start()?;
+    test.sleep(ms(5))?;
+    check_eq!((BEGUN.load(Relaxed), SERVED.load(Relaxed)), (1, 0));
+    victim.sched_context.unbind()?;
+    other.start()?;
+    check!(
+        test.comes_true(|| ANSWERED.load(Relaxed) == 1)?,
+        "no answer"
+    );
+    check_eq!((LOST.load(Relaxed), BEGUN.load(Relaxed)), (1, 2));
+    check_eq!(ORDER[0].load(Relaxed), ORPHAN);
+    Ok(())
+}
+
+/// The thread is deleted while it waits in the queue.
+fn a_deleted_client_costs_no_other_one(test: &mut Test) -> Outcome {
+    let (mut guard, _) = guard(test, ByProtocol::new(), ms(20))?;
+    let first = caller(test, &mut guard, client(0, 0), BELOW, ENOUGH)?;
+    let victim = caller(test, &mut guard, client(1, 0), PRIORITY, ENOUGH)?;
+    let last = caller(test, &mut guard, client(1, 1), PRIORITY - 1, ENOUGH)?;
+    run(test, guard)?;
+    for thread in [first, victim, last] {
+        thread.start()?;
+        test.sleep(ms(2))?;
+    }
+    check_eq!((BEGUN.load(Relaxed), SERVED.load(Relaxed)), (1, 0));
+    test.delete(victim.tcb)?;
+    check!(
+        test.comes_true(|| ANSWERED.load(Relaxed) == 2)?,
+        "no answer"
+    );
+    check_eq!((LOST.load(Relaxed), ABORTED.load(Relaxed)), (1, 0));
+    Ok(())
+}
+
+fn all_clients_learn_of_a_fault_of_the_server(test: &mut Test) -> Outcome {
+    let (mut guard, _) = guard(test, ByProtocol::new(), ms(20))?;
+    let fatal = add(test, &mut guard, client(1, 0), PRIORITY, ENOUGH, |caller| {
+        for _ in 0..2 {
+            check_eq!(caller.call([FATAL, 0, 0]), Err(NotServed::Faulted));
+            UNSERVED.fetch_add(1, Relaxed);
+        }
+    })?;
+    let waits = add(test, &mut guard, client(0, 0), BELOW, ENOUGH, |caller| {
+        check_eq!(caller.call([1, 0, 0]), Err(NotServed::Faulted));
+        UNSERVED.fetch_add(1, Relaxed);
+    })?;
+    run(test, guard)?;
+    fatal.start()?;
+    test.sleep(ms(2))?;
+    waits.start()?;
+    check!(
+        test.comes_true(|| UNSERVED.load(Relaxed) == 3)?,
+        "{} clients wait for ever",
+        3 - UNSERVED.load(Relaxed)
+    );
+    check_eq!((FAULTED.load(Relaxed), BEGUN.load(Relaxed)), (1, 1));
+    Ok(())
+}
+
+fn a_client_cannot_receive_messages_of_others(test: &mut Test) -> Outcome {
+    static RECEIVED: AtomicUsize = AtomicUsize::new(0);
+    let (mut guard, _) = guard(test, ByProtocol::new(), ms(2))?;
+    let spy = add(test, &mut guard, client(1, 0), PRIORITY, ENOUGH, |caller| {
+        caller.endpoint().nb_wait();
+        RECEIVED.store(1, Relaxed);
+    })?;
+    let other = caller(test, &mut guard, client(0, 0), BELOW, ENOUGH)?;
+    run(test, guard)?;
+    spy.start()?;
+    other.start()?;
+    check!(
+        test.comes_true(|| ANSWERED.load(Relaxed) == 1)?,
+        "no answer"
+    );
+    // It has faulted.
+    check_eq!(RECEIVED.load(Relaxed), 0);
     Ok(())
 }

@@ -7,14 +7,20 @@ use userlib::cap::Endpoint;
 
 use super::{Words, label};
 
-/// The budget of a client has ended before its request was served.
+/// Why a request is not served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RequestAborted;
+pub enum NotServed {
+    /// The client's budget has ended before.
+    Aborted,
+    /// The server has faulted, and serves no request any more.
+    Faulted,
+}
 
 /// Where the guard leaves the answer for a client: a client that is woken by a signal gets no message.
 #[derive(Debug)]
 pub struct Mailbox {
-    is_answer: AtomicUsize,
+    /// 0 if the request is aborted, or how it has ended.
+    end: AtomicUsize,
     words: [AtomicUsize; 3],
 }
 
@@ -23,27 +29,32 @@ impl Mailbox {
     #[expect(clippy::new_without_default, reason = "it is for statics")]
     pub const fn new() -> Self {
         Self {
-            is_answer: AtomicUsize::new(0),
+            end: AtomicUsize::new(0),
             words: [const { AtomicUsize::new(0) }; 3],
         }
     }
 
-    /// Leaves an answer, or none if the request is aborted.
-    pub(super) fn put(&self, answer: Option<Words>) {
+    /// Leaves an answer, or the reason why there is none.
+    pub(super) fn put(&self, answer: Result<Words, NotServed>) {
         for (place, word) in self.words.iter().zip(answer.unwrap_or_default()) {
             place.store(word, Ordering::Relaxed);
         }
-        let is_answer = usize::from(answer.is_some());
-        self.is_answer.store(is_answer, Ordering::Release);
+        let end = match answer {
+            Err(NotServed::Aborted) => 0,
+            Ok(_) => 1,
+            Err(NotServed::Faulted) => 2,
+        };
+        self.end.store(end, Ordering::Release);
     }
 
-    fn take(&self) -> Result<Words, RequestAborted> {
-        match self.is_answer.swap(0, Ordering::Acquire) {
-            0 => Err(RequestAborted),
-            _ => Ok(self
+    fn take(&self) -> Result<Words, NotServed> {
+        match self.end.swap(0, Ordering::Acquire) {
+            0 => Err(NotServed::Aborted),
+            1 => Ok(self
                 .words
                 .each_ref()
                 .map(|word| word.load(Ordering::Relaxed))),
+            _ => Err(NotServed::Faulted),
         }
     }
 }
@@ -58,6 +69,11 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// The client's endpoint of the guard, by which it can send, and not receive.
+    pub const fn endpoint(&self) -> Endpoint {
+        self.guard
+    }
+
     /// The client computes from now on, and clients of lower priority on its core do not run, nor lend. A call of the
     /// server implies it.
     pub fn begin(&self) {
@@ -72,12 +88,12 @@ impl Caller {
     /// Calls the server, and waits for its answer. The client's budget is used meanwhile, by the server or by waiting.
     ///
     /// # Errors
-    /// If the budget has ended. This is reported when there is budget again.
-    pub fn call(&self, request: Words) -> Result<Words, RequestAborted> {
+    /// If the budget has ended, which is reported when there is budget again; or if the server has faulted.
+    pub fn call(&self, request: Words) -> Result<Words, NotServed> {
         self.guard.send(Message::new(label::CALLS, &request));
         self.gate.wait();
         let answer = self.answer.take();
-        if answer.is_err() {
+        if answer == Err(NotServed::Aborted) {
             // It has waited for its budget meanwhile.
             self.begin();
         }

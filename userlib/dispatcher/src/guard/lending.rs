@@ -1,14 +1,15 @@
 //! On which context the server runs.
 
 use core::cmp::Reverse;
+use core::mem;
 
 use schedulers::{Client, SharedServer};
 use userlib::cap::YieldTarget;
 use userlib::{Message, Microseconds, Result};
 
-use super::Words;
 use super::seats::Phase;
 use super::service::{Event, Guard, Hold};
+use super::{NotServed, Words};
 
 impl<Q, const CLUSTERS: usize, const CORES: usize, const TASKS: usize>
     Guard<Q, CLUSTERS, CORES, TASKS>
@@ -23,21 +24,25 @@ where
         debug_assert!(offered.is_ok(), "the cluster exists");
     }
 
-    /// Lets the server run on the context that pays now. A client whose budget turns out to have ended is aborted, so this
-    /// ends after a step for each client.
+    /// Lets the server run on the context that pays now. A client whose budget turns out to have ended is aborted, and one
+    /// whose objects are gone is lost, so this ends after a step for each client.
+    ///
+    /// # Errors
+    /// Of the kernel, if it refuses what is done with the server.
     pub(super) fn lend(&mut self, observe: &mut impl FnMut(Event)) -> Result {
         let before = self.lender;
         loop {
-            let wanted = self.lenders.lender(&self.queues, &self.decisions);
+            let wanted = match self.hold {
+                Hold::Faulted => None,
+                _ => self.lenders.lender(&self.queues, &self.decisions),
+            };
             if wanted == self.lender {
                 break;
             }
             if let Some(lender) = self.lender {
-                self.take_back(lender, observe)?;
-            } else if let Some(lender) = wanted
-                && !self.give(lender)?
-            {
-                self.abort(lender, observe)?;
+                self.take_back(lender, observe);
+            } else if let Some(lender) = wanted {
+                self.give(lender, observe)?;
             }
         }
         if self.lender != before {
@@ -46,73 +51,123 @@ where
         Ok(())
     }
 
-    /// Gives the server the context of a client that waits; returns whether that has budget.
-    fn give(&mut self, client: Client) -> Result<bool> {
+    /// Gives the server the context of a client that waits. If that has no budget, the request is aborted.
+    fn give(&mut self, client: Client, observe: &mut impl FnMut(Event)) -> Result {
         let Some(seat) = self.seats.get(client) else {
-            return Ok(false);
+            return Ok(());
         };
-        seat.context.unbind_object(seat.thread)?;
+        if seat.context.unbind_object(seat.thread).is_err() {
+            self.lose(client, observe);
+            return Ok(());
+        }
         // Higher-priority threads of the lender's core preempt the server as they would preempt the lender.
         self.server.set_priority(self.authority, seat.priority)?;
         if self.hold == Hold::TimedOut {
             self.held.send(Message::empty(0));
             self.hold = Hold::Nothing;
         }
-        seat.context.bind(self.server)?;
+        let bound = seat.context.bind(self.server);
         self.lender = Some(client);
         // It has a lower priority: the call only tells.
-        let (consumed, target) = seat.context.yield_to_target()?;
-        seat.drained = seat.drained + consumed;
-        Ok(target != YieldTarget::OutOfTime)
+        match bound.and_then(|()| seat.context.yield_to_target()) {
+            Ok((consumed, target)) => {
+                seat.drained = seat.drained + consumed;
+                if target == YieldTarget::OutOfTime {
+                    self.abort(client, observe);
+                }
+            }
+            Err(_) => self.lose(client, observe),
+        }
+        Ok(())
     }
 
     /// Takes back the context of a lender that goes on waiting.
-    fn take_back(&mut self, client: Client, observe: &mut impl FnMut(Event)) -> Result {
-        if let Some(seat) = self.seats.get(client) {
-            seat.context.unbind_object(self.server)?;
+    fn take_back(&mut self, client: Client, observe: &mut impl FnMut(Event)) {
+        let Some(seat) = self.seats.get(client) else {
             self.lender = None;
-            // The kernel refuses it if the budget has ended.
-            if seat.context.bind(seat.thread).is_err() {
-                self.lender = Some(client);
-                seat.context.bind(self.server)?;
-                return self.abort(client, observe);
-            }
+            return;
+        };
+        if seat.context.unbind_object(self.server).is_err() {
+            return self.lose(client, observe);
         }
-        Ok(())
+        self.lender = None;
+        // The kernel refuses it if the budget has ended. Then the thread gets it when its wait has ended.
+        if seat.context.bind(seat.thread).is_err() {
+            seat.is_apart = true;
+            self.abort(client, observe);
+        }
     }
 
     /// Aborts the client's request, because its budget has ended.
-    pub(super) fn abort(&mut self, client: Client, observe: &mut impl FnMut(Event)) -> Result {
+    pub(super) fn abort(&mut self, client: Client, observe: &mut impl FnMut(Event)) {
         if self.queues.abort(client).is_ok() {
-            self.finish(client, None)?;
+            self.finish(client, Err(NotServed::Aborted), observe);
             observe(Event::Aborted(client));
         }
-        Ok(())
     }
 
-    /// Ends the client's wait, with an answer or without; returns what it has used of its budget.
-    pub(super) fn finish(&mut self, client: Client, answer: Option<Words>) -> Result<Microseconds> {
+    /// Ends the client's wait; returns what it has used of its budget.
+    pub(super) fn finish(
+        &mut self,
+        client: Client,
+        answer: core::result::Result<Words, NotServed>,
+        observe: &mut impl FnMut(Event),
+    ) -> Microseconds {
         let Some(seat) = self.seats.get(client) else {
-            return Ok(Microseconds(0));
+            return Microseconds(0);
         };
         seat.phase = match answer {
-            Some(_) => Phase::Computes,
-            None => Phase::Away,
+            Err(NotServed::Aborted) => Phase::Away,
+            _ => Phase::Computes,
         };
         seat.answer.put(answer);
         let (context, thread) = (seat.context, seat.thread);
-        let is_lender = self.lender == Some(client);
-        if is_lender {
-            context.unbind_object(self.server)?;
+        let mut is_free = mem::take(&mut seat.is_apart);
+        let mut done = Ok(());
+        if self.lender == Some(client) {
+            done = context.unbind_object(self.server);
             self.lender = None;
+            is_free = true;
         }
-        let drained = seat.drained + context.consumed()?;
+        let used = context.consumed();
+        let drained = seat.drained + used.unwrap_or(Microseconds(0));
         seat.wake.signal();
-        if is_lender {
+        if is_free {
             // After the signal: contexts without budget are not bound to threads that wait.
-            context.bind(thread)?;
+            done = done.and_then(|()| context.bind(thread));
+        }
+        if done.and(used.map(drop)).is_err() {
+            self.lose(client, observe);
         }
         self.decide(client.cluster);
-        Ok(drained)
+        drained
+    }
+
+    /// Looks whether the lender's context is still there: a server without one tells nothing.
+    pub(super) fn watch(&mut self, observe: &mut impl FnMut(Event)) {
+        let Some(lender) = self.lender else {
+            return;
+        };
+        let Some(seat) = self.seats.get(lender) else {
+            return;
+        };
+        match seat.context.yield_to_target() {
+            Ok((consumed, _)) => seat.drained = seat.drained + consumed,
+            Err(_) => self.lose(lender, observe),
+        }
+    }
+
+    /// The client's thread or context is gone, or is bound to something else: it is no client any more.
+    pub(super) fn lose(&mut self, client: Client, observe: &mut impl FnMut(Event)) {
+        if let Some(seat) = self.seats.take(client) {
+            if self.lender == Some(client) {
+                self.lender = None;
+                // Whatever is wrong with it: the server is not to have it any more.
+                let _already_free = seat.context.unbind_object(self.server);
+            }
+            let _no_request = self.queues.abort(client);
+            self.decide(client.cluster);
+            observe(Event::Lost(client));
+        }
     }
 }

@@ -3,7 +3,8 @@
 //! A [`Guard`] belongs to one thread, of a priority above all clients and the server. It carries out what a
 //! [`SharedServer`](schedulers::SharedServer) decides, MC-IPC for example: it passes requests on, lends the server the
 //! scheduling context of a client that waits and would be scheduled now, and aborts the request of a client whose budget
-//! ends. It is the server's timeout handler. Clients have idling contexts, which are charged while they wait.
+//! ends. It is the server's fault and timeout handler. Clients have idling contexts, which are charged while they wait.
+//! What the kernel refuses because of a client's objects costs that client its seat, and no other one anything.
 //!
 //! The kernel does not tell that a thread is preempted. So a client tells when it begins to compute and when it ends
 //! ([`Caller::begin`]); from that and the priorities the guard knows which client of a core is scheduled.
@@ -13,7 +14,7 @@ mod lending;
 mod seats;
 mod service;
 
-pub use caller::{Caller, Mailbox, RequestAborted};
+pub use caller::{Caller, Mailbox, NotServed};
 pub use service::{Event, Guard, Reservation};
 
 /// The words of a request, and of an answer.

@@ -32,6 +32,8 @@ pub(super) struct Seat {
     pub request: Words,
     /// What the request has used of its budget, except since the kernel was asked last.
     pub drained: Microseconds,
+    /// Whether the context is bound to neither the thread nor the server.
+    pub is_apart: bool,
 }
 
 /// All clients, by cluster and number.
@@ -44,6 +46,12 @@ impl<const CLUSTERS: usize, const TASKS: usize> Seats<CLUSTERS, TASKS> {
     pub fn get(&mut self, client: Client) -> Option<&mut Seat> {
         let cluster = self.0.get_mut(client.cluster)?;
         cluster.get_mut(usize::from(client.task.0))?.as_mut()
+    }
+
+    /// Removes a client.
+    pub fn take(&mut self, client: Client) -> Option<Seat> {
+        let cluster = self.0.get_mut(client.cluster)?;
+        cluster.get_mut(usize::from(client.task.0))?.take()
     }
 
     /// The tasks that would lend: on each core the client of the highest priority that is not away is scheduled, and lends

@@ -1,6 +1,7 @@
 //! The guard's loop.
 
 use core::cmp::Reverse;
+use core::convert::Infallible;
 use core::mem;
 
 use schedulers::{Client, Decision, Invoked, Lenders, Replied, SharedServer, TaskId};
@@ -11,7 +12,7 @@ use userlib::{
 };
 
 use super::seats::{Phase, Seat, Seats};
-use super::{Caller, Mailbox, Words, label};
+use super::{Caller, Mailbox, NotServed, Words, label};
 
 /// What happened, for the program around the guard.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +28,11 @@ pub enum Event {
     Aborted(Client),
     /// The server runs on the context of this client now; if there is none, it stands still.
     Lent(Option<Client>),
+    /// The kernel has refused what is done with this client's thread or context: it is no client any more, and waits for
+    /// ever if it calls.
+    Lost(Client),
+    /// The server has faulted. All requests end with this error, and later ones as well.
+    Faulted(Fault),
 }
 
 /// The time of a client.
@@ -50,7 +56,12 @@ pub(super) enum Hold {
     Idle,
     /// It waits for the reply to its timeout fault.
     TimedOut,
+    /// It has faulted.
+    Faulted,
 }
+
+/// The rights of clients: to call.
+const SENDING: Rights = Rights::WRITE.union(Rights::GRANT_REPLY);
 
 /// Passes requests on to a server, by the decisions of `Q`, for clusters of up to `CORES` cores and `TASKS` clients each.
 pub struct Guard<Q, const CLUSTERS: usize, const CORES: usize, const TASKS: usize> {
@@ -148,7 +159,8 @@ where
         let allocator = &mut environment.allocator;
         let badge = 1 + client.cluster * TASKS + task;
         let caller = Caller {
-            guard: allocator.mint(self.events, Rights::ALL, badge)?,
+            // It could receive the messages of others with the right to read.
+            guard: allocator.mint(self.events, SENDING, badge)?,
             gate: allocator.create()?,
             answer,
         };
@@ -174,52 +186,62 @@ where
             phase: Phase::Away,
             request: Words::default(),
             drained: Microseconds(0),
+            is_apart: false,
         });
         Ok(thread)
     }
 
-    /// Serves until the server faults; returns that fault. `observe` is told what happens; it must not wait.
+    /// Serves. `observe` is told what happens; it must not wait.
     ///
     /// # Errors
-    /// Of the kernel, if it refuses what the guard does.
-    pub fn run(mut self, mut observe: impl FnMut(Event)) -> Result<Fault> {
+    /// Of the kernel, if it refuses what the guard does with its own objects.
+    pub fn run(mut self, mut observe: impl FnMut(Event)) -> Result<Infallible> {
         loop {
             let received = self.events.recv(self.spare);
+            let before = self.lender;
+            let is_client = received.badge != Self::SERVER;
             if let Some(message) = received.message {
-                if received.badge == Self::SERVER {
-                    if let Some(fault) = self.server_reports(message, &mut observe)? {
-                        return Ok(fault);
-                    }
+                if is_client {
+                    self.client_reports(received.badge, message, &mut observe);
                 } else {
-                    self.client_reports(received.badge, message)?;
+                    self.server_reports(message, &mut observe);
                 }
             }
             self.lend(&mut observe)?;
+            if is_client && self.lender == before {
+                self.watch(&mut observe);
+                self.lend(&mut observe)?;
+            }
         }
     }
 
-    fn client_reports(&mut self, badge: usize, message: Message) -> Result {
+    fn client_reports(&mut self, badge: usize, message: Message, observe: &mut impl FnMut(Event)) {
         let index = badge.wrapping_sub(1);
         let client = Client {
             cluster: index / TASKS,
             task: TaskId((index % TASKS) as u16),
         };
         let Some(seat) = self.seats.get(client) else {
-            return Ok(());
+            return;
         };
         match message.label() {
             label::BEGINS => seat.phase = Phase::Computes,
             label::ENDS => seat.phase = Phase::Away,
+            label::CALLS if self.hold == Hold::Faulted => {
+                self.finish(client, Err(NotServed::Faulted), observe);
+            }
             label::CALLS => {
                 let priority = Reverse(seat.priority);
                 // The client waits until it has the answer: it has no other request.
                 let Ok(invoked) = self.queues.invoke(client, priority) else {
-                    return Ok(());
+                    return;
                 };
                 seat.phase = Phase::Waits;
                 seat.request = words(&message);
-                seat.context.consumed()?;
                 seat.drained = Microseconds(0);
+                if seat.context.consumed().is_err() {
+                    return self.lose(client, observe);
+                }
                 if invoked == Invoked::Serve {
                     self.pass_on(client);
                 }
@@ -229,40 +251,48 @@ where
         self.decide(client.cluster);
         // Nothing if it was no call.
         self.spare.send(Message::empty(0));
-        Ok(())
     }
 
-    /// Returns the fault that ends the service, if it is one.
-    fn server_reports(
-        &mut self,
-        message: Message,
-        observe: &mut impl FnMut(Event),
-    ) -> Result<Option<Fault>> {
+    fn server_reports(&mut self, message: Message, observe: &mut impl FnMut(Event)) {
         mem::swap(&mut self.spare, &mut self.held);
         if message.label() != label::SERVED {
-            let fault = Fault::from_message(&message);
-            if !matches!(fault, Fault::Timeout { .. }) {
-                return Ok(Some(fault));
-            }
-            self.hold = Hold::TimedOut;
-            if let Some(lender) = self.lender {
-                self.abort(lender, observe)?;
-            }
-            return Ok(None);
+            return match Fault::from_message(&message) {
+                Fault::Timeout { .. } => {
+                    self.hold = Hold::TimedOut;
+                    if let Some(lender) = self.lender {
+                        self.abort(lender, observe);
+                    }
+                }
+                fault => self.end_service(fault, observe),
+            };
         }
         self.hold = Hold::Idle;
         let Ok(Replied { to: client, next }) = self.queues.reply() else {
-            return Ok(None);
+            return;
         };
         let mut drained = Microseconds(0);
         if let Some(client) = client {
-            drained = self.finish(client, Some(words(&message)))?;
+            drained = self.finish(client, Ok(words(&message)), observe);
         }
         observe(Event::Served { client, drained });
         if let Some(next) = next {
             self.pass_on(next);
         }
-        Ok(None)
+    }
+
+    /// The server has faulted: no client waits any longer.
+    fn end_service(&mut self, fault: Fault, observe: &mut impl FnMut(Event)) {
+        self.hold = Hold::Faulted;
+        for cluster in 0..CLUSTERS {
+            for task in 0..TASKS {
+                let task = TaskId(task as u16);
+                let client = Client { cluster, task };
+                if self.queues.abort(client).is_ok() {
+                    self.finish(client, Err(NotServed::Faulted), observe);
+                }
+            }
+        }
+        observe(Event::Faulted(fault));
     }
 
     /// Gives the server, which waits, the client's request. It runs when it has a lender.

@@ -15,6 +15,7 @@ tests![
     on_one_core_they_do_not,
     a_displaced_job_goes_on_on_the_other_core,
     jobs_of_both_cores_are_aborted,
+    on_one_core_they_are_aborted_in_turn,
 ];
 
 /// The time from the creation of a dispatcher to the first releases, in which all tasks are made.
@@ -136,13 +137,24 @@ fn a_displaced_job_goes_on_on_the_other_core(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn jobs_of_both_cores_are_aborted(test: &mut Test) -> Outcome {
+/// Two tasks whose jobs compute until they are aborted, and a third one whose jobs are short. Returns also in how many jobs
+/// of each of the two the other's went on.
+fn endless<const CORES: usize>(test: &mut Test) -> Outcome<(Jobs, [usize; 2])> {
+    static STEPS: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+    static MET: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
     let load = Load::calibrate(&test.clock);
-    let mut dispatcher = dispatcher::<2>(test)?;
-    for _ in 0..2 {
+    let mut dispatcher = dispatcher::<CORES>(test)?;
+    for number in 0..2 {
         add(test, &mut dispatcher, (ms(40), ms(6)), move |_| {
+            let before = STEPS[1 - number].load(Relaxed);
+            let mut met = false;
             loop {
-                load.work_in_turns(ms(1));
+                load.work_in_turns(Microseconds(500));
+                STEPS[number].fetch_add(1, Relaxed);
+                if !met && STEPS[1 - number].load(Relaxed) != before {
+                    met = true;
+                    MET[number].fetch_add(1, Relaxed);
+                }
             }
         });
     }
@@ -150,6 +162,21 @@ fn jobs_of_both_cores_are_aborted(test: &mut Test) -> Outcome {
         load.work_in_turns(ms(2))
     });
     let (jobs, _) = run(test, dispatcher, ms(155))?;
+    Ok((jobs, [0, 1].map(|number| MET[number].load(Relaxed))))
+}
+
+fn jobs_of_both_cores_are_aborted(test: &mut Test) -> Outcome {
+    let (jobs, met) = endless::<2>(test)?;
     check_eq!((jobs.good, jobs.aborted), ([0, 0, 4], [4, 4, 0]));
+    // Each time on two cores.
+    check_eq!(met, [4, 4]);
+    Ok(())
+}
+
+/// A negative control: the same jobs on one core are aborted one after the other.
+fn on_one_core_they_are_aborted_in_turn(test: &mut Test) -> Outcome {
+    let (jobs, met) = endless::<1>(test)?;
+    check_eq!((jobs.good, jobs.aborted), ([0, 0, 4], [4, 4, 0]));
+    check_eq!(met, [0, 0]);
     Ok(())
 }

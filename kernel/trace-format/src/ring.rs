@@ -398,6 +398,14 @@ impl<'b> RingReader<'b> {
         if frequency == 0 {
             return Err(Damage::Header("frequency"));
         }
+        let cost = Cost {
+            least: word(AT_COST) as u32,
+            most: (word(AT_COST) >> 32) as u32,
+        };
+        let has_cost = version >= WITH_COST;
+        if has_cost && cost.least > cost.most {
+            return Err(Damage::Header("cost of an event"));
+        }
         Ok(Self {
             events,
             header_bytes,
@@ -408,10 +416,7 @@ impl<'b> RingReader<'b> {
                 mode,
                 frequency,
             },
-            cost: (version >= WITH_COST).then(|| Cost {
-                least: word(AT_COST) as u32,
-                most: (word(AT_COST) >> 32) as u32,
-            }),
+            cost: has_cost.then_some(cost),
             capacity,
             written: word(AT_WRITTEN),
             lost: word(AT_LOST),

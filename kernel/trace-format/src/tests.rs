@@ -228,6 +228,11 @@ fn a_ring_says_what_an_event_costs() {
     let (_, event) = RingReader::new(&memory).unwrap().events().next().unwrap();
     assert_eq!((event.time, event.sequence), (2, 0));
     assert_eq!(Cost::of(&[u64::MAX], 0).most(), f64::from(u32::MAX) / 256.0);
+    // At least more than at most is none.
+    let mut impossible = memory.clone();
+    impossible[56..60].copy_from_slice(&401u32.to_le_bytes());
+    let error = RingReader::new(&impossible).unwrap_err();
+    assert_eq!(error, Damage::Header("cost of an event"));
     // Earlier versions do not say it.
     memory[8] = 2;
     assert_eq!(RingReader::new(&memory).unwrap().cost, None);

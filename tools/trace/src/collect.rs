@@ -11,15 +11,15 @@ use crate::File;
 /// Rings begin at multiples of this.
 const PAGE: u64 = 4096;
 
-/// The trace of the rings in a copy of a machine's RAM.
+/// The trace of the rings in a copy of a machine's RAM, and sentences about rings that cannot be read.
 ///
 /// # Errors
-/// A sentence, if the copy cannot be read or contains no ring.
-pub fn collect(ram: &Path, platform: String) -> Result<File, String> {
+/// A sentence, if the copy cannot be read or contains no ring that can.
+pub fn collect(ram: &Path, platform: String) -> Result<(File, Vec<String>), String> {
     let context = |error| format!("cannot read {}: {error}", ram.display());
     let file = HostFile::open(ram).map_err(context)?;
     let size = file.metadata().map_err(context)?.len();
-    let mut rings = Vec::new();
+    let (mut rings, mut damage) = (Vec::new(), Vec::new());
     for start in (0..size).step_by(PAGE as usize) {
         let mut header = [0; HEADER_BYTES];
         if file
@@ -30,8 +30,12 @@ pub fn collect(ram: &Path, platform: String) -> Result<File, String> {
         {
             continue;
         }
-        let Ok(reader) = RingReader::new(&header) else {
-            continue;
+        let reader = match RingReader::new(&header) {
+            Ok(reader) => reader,
+            Err(reason) => {
+                damage.push(format!("at {start:#x}: {reason}"));
+                continue;
+            }
         };
         let events = reader.written.min(reader.capacity);
         let bytes = events.saturating_mul(reader.settings.detail.bytes() as u64);
@@ -46,6 +50,9 @@ pub fn collect(ram: &Path, platform: String) -> Result<File, String> {
     }
     if rings.is_empty() {
         let name = ram.display();
+        if let Some(reason) = damage.first() {
+            return Err(format!("{name}, {reason}"));
+        }
         return Err(format!(
             "{name} contains no ring of trace events: the kernel was built without, or has not booted"
         ));
@@ -57,9 +64,10 @@ pub fn collect(ram: &Path, platform: String) -> Result<File, String> {
             "{name} contains two rings of core {core}: one is left from an earlier start; switch the machine off before"
         ));
     }
-    Ok(File {
+    let file = File {
         platform,
         rings: rings.into_iter().map(|(_, ring)| ring).collect(),
         ..File::default()
-    })
+    };
+    Ok((file, damage))
 }

@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 use serde_json::{Map, Value, json};
 use trace_format::{Cost, Kind, Reason};
 
-use crate::{Timeline, Trace};
+use crate::{Gap, Timeline, Trace, gaps};
 
 /// A span, and what it would have been without events.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,15 +32,18 @@ pub enum NotCorrectable {
     Interrupt,
     /// More than one core is part of it.
     SeveralCores,
+    /// Events in it are missing.
+    LostEvents,
 }
 
 impl NotCorrectable {
     /// All of them, by their numbers.
-    const ALL: [Self; 4] = [
+    const ALL: [Self; 5] = [
         Self::NoCalibration,
         Self::NotAllKinds,
         Self::Interrupt,
         Self::SeveralCores,
+        Self::LostEvents,
     ];
 }
 
@@ -51,6 +54,7 @@ impl fmt::Display for NotCorrectable {
             Self::NotAllKinds => "the trace does not have events of all kinds",
             Self::Interrupt => "across an interrupt",
             Self::SeveralCores => "across cores",
+            Self::LostEvents => "across lost events",
         })
     }
 }
@@ -63,6 +67,7 @@ pub struct Correction {
     is_full: bool,
     /// In the order of time; cores with one time follow each other.
     entries: Vec<Entry>,
+    gaps: Vec<Gap>,
 }
 
 /// The events of a core with one time: a kernel entry, or what is left of a long one after a preemption point.
@@ -106,6 +111,7 @@ impl Correction {
             costs: trace.costs.clone(),
             is_full: trace.is_full,
             entries,
+            gaps: gaps(trace),
         }
     }
 
@@ -120,11 +126,15 @@ impl Correction {
             [since, one.core.into(), one.events, obstacle]
         });
         let rows: Vec<_> = rows.collect();
+        let gaps = self.gaps.iter();
+        // Of the last gap there is no end.
+        let gaps = gaps.map(|gap| [gap.before, gap.after].map(|event| event.map(|(_, time)| time)));
         let costs = self.costs.iter();
         let costs =
             costs.map(|(core, cost)| (core.to_string(), json!([cost.least(), cost.most()])));
         json!({
             "isFull": self.is_full, "costs": costs.collect::<Map<_, _>>(), "rows": rows,
+            "gaps": gaps.collect::<Vec<_>>(),
             "obstacles": NotCorrectable::ALL.map(|one| one.to_string()),
         })
     }
@@ -136,6 +146,9 @@ impl Correction {
     pub fn span(&self, from: u64, to: u64) -> Result<Corrected, NotCorrectable> {
         if !self.is_full {
             return Err(NotCorrectable::NotAllKinds);
+        }
+        if self.gaps.iter().any(|gap| gap.touches(from, to)) {
+            return Err(NotCorrectable::LostEvents);
         }
         let first = self.entries.partition_point(|one| one.time < from);
         let entries = self.entries[first..].iter();

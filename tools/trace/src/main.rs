@@ -114,7 +114,8 @@ fn main() -> ExitCode {
             ram,
             platform,
             output,
-        } => collect(&ram, platform).and_then(|file| {
+        } => collect(&ram, platform).and_then(|(file, damage)| {
+            warn(&ram, damage);
             let written = fs::write(&output, file.to_bytes());
             written.map_err(|error| format!("cannot write {}: {error}", output.display()))?;
             Ok(true)
@@ -172,10 +173,14 @@ fn read(path: &Path) -> Result<Trace, String> {
         fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let (trace, damage) =
         Trace::read(&bytes).map_err(|reason| format!("{}: {reason}", path.display()))?;
+    warn(path, damage);
+    Ok(trace)
+}
+
+fn warn(path: &Path, damage: Vec<String>) {
     for sentence in damage {
         eprintln!("warning: {}: {sentence}", path.display());
     }
-    Ok(trace)
 }
 
 /// What an event cost on each core, and the kinds of entries.

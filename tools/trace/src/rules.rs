@@ -3,12 +3,16 @@
 //! Rules about amounts need events with details, and none missing before: after a gap, a rule holds again from the
 //! next event that says all it needs to know.
 
-use std::collections::{HashMap, HashSet};
+mod donation;
+
+use std::collections::HashMap;
 
 use trace_format::{Event, Kind, Mark, ObjectId};
 
+use crate::gaps::Numbers;
 use crate::jobs::mark;
-use crate::{Activity, ContextKey, State, Timeline, Trace};
+use crate::{Activity, ContextKey, Gap, Known, Numbered, State, Timeline, Trace, gaps};
+use donation::Donations;
 
 /// The longest kernel entry: the kernel's bound, of which the smallest budget is twice as much.
 const LONGEST_ENTRY_US: u128 = 10;
@@ -37,12 +41,12 @@ struct Check<'t> {
     trace: &'t Trace,
     state: State,
     accounts: HashMap<ContextKey, Account>,
+    donations: Donations,
     /// Whether no event was missing so far.
     is_whole: bool,
-    /// The cores of which it is known what they do, if events were missing.
-    known: HashSet<u8>,
-    /// The number and time of the last event of each core.
-    last: HashMap<u8, (u64, u64)>,
+    numbers: Numbers,
+    /// The number of the last event of each core.
+    last: HashMap<u8, u64>,
     /// The time up to which the use of contexts is counted, by core.
     passed: HashMap<u8, u64>,
     complaints: Vec<Complaint>,
@@ -54,18 +58,23 @@ pub fn check(trace: &Trace) -> Vec<Complaint> {
         trace,
         state: State::default(),
         accounts: HashMap::new(),
-        is_whole: trace.lost.values().all(|lost| lost.at_the_beginning == 0),
-        known: HashSet::new(),
+        donations: Donations::default(),
+        is_whole: true,
+        numbers: Numbers::default(),
         last: HashMap::new(),
         passed: HashMap::new(),
         complaints: Vec::new(),
     };
     for one in &trace.events {
-        check.order(one.number, &one.event);
+        check.order(one);
         check.pass(&one.event);
+        if trace.is_full {
+            check.donation(&one.event);
+        }
+        let known = check.state.core(one.event.core).known;
         check.state.apply(&one.event);
         if trace.is_full {
-            check.details(&one.event);
+            check.details(&one.event, known);
             check.deadlines(&one.event);
         }
     }
@@ -89,7 +98,8 @@ impl Check<'_> {
     }
 
     /// Events follow each other without gaps, and clocks do not run backwards.
-    fn order(&mut self, number: u64, event: &Event) {
+    fn order(&mut self, one: &Numbered) {
+        let (number, event) = (one.number, &one.event);
         let (time, core) = (event.time, event.core);
         if event.sequence != number as u16 {
             let sequence = event.sequence;
@@ -103,25 +113,38 @@ impl Check<'_> {
                 format!("event {number} of core {core} has the unknown kind {kind}"),
             );
         }
-        let before = self.last.insert(core, (number, time));
-        let Some((last, before)) = before else {
-            return;
-        };
-        if number < last {
+        if let Some(last) = self.last.insert(core, number)
+            && number < last
+        {
             self.complain(
                 time,
                 format!("the clock of core {core} runs backwards at event {last}"),
             );
-        } else if number > last + 1 {
-            // What happened there is not known.
+        }
+        if let Some(gap) = self.numbers.gap_before(one) {
+            self.forget(gap);
+        }
+    }
+
+    /// What happened in a gap is not known, and so is what was so before.
+    fn forget(
+        &mut self,
+        Gap {
+            core,
+            before,
+            after,
+        }: Gap,
+    ) {
+        if let (Some((last, time)), Some((number, _))) = (before, after) {
             self.complain(
-                before,
+                time,
                 format!("events {last} to {number} of core {core} are missing"),
             );
-            self.accounts.clear();
-            self.known.clear();
-            self.is_whole = false;
         }
+        self.state.forget(core, before.map_or(0, |(_, time)| time));
+        self.accounts.clear();
+        self.donations = Donations::default();
+        self.is_whole = false;
     }
 
     /// No job misses its deadline, as far as programs mark it.
@@ -157,7 +180,7 @@ impl Check<'_> {
         })
     }
 
-    fn details(&mut self, event: &Event) {
+    fn details(&mut self, event: &Event, known: Known) {
         let time = event.time;
         let about_context = event.kind().is_some_and(Kind::is_about_context);
         let context = if about_context {
@@ -183,7 +206,7 @@ impl Check<'_> {
                 self.reported(time, context, known, event.a);
             }
             (Some(Kind::Head | Kind::Added), Some(context)) => self.replenished(event, context),
-            (Some(Kind::Exit), _) => self.exit(event),
+            (Some(Kind::Exit), _) => self.exit(event, known),
             _ => {}
         }
     }
@@ -232,17 +255,13 @@ impl Check<'_> {
 
     /// The end of a kernel entry: the thread that runs is the one that the events say; it has a context, and may use
     /// it.
-    fn exit(&mut self, event: &Event) {
+    fn exit(&mut self, event: &Event, known: Known) {
         let core = self.state.core(event.core);
         let thread = self.state.thread(event.subject);
         let context = self.state.context(ObjectId::in_detail(event.a));
         let (time, number) = (event.time, event.core);
-        if !self.is_whole && self.known.insert(number) {
-            // What the core does is known from here on.
-            if let Some(core) = self.state.cores.get_mut(&number) {
-                (core.thread, core.context) = (thread, context);
-            }
-        } else if (core.thread, core.context) != (thread, context) {
+        // After a gap, it is known from here on what the core does.
+        if known == Known::All && (core.thread, core.context) != (thread, context) {
             self.complain(
                 time,
                 format!("core {number} runs another thread or context than its events say"),
@@ -336,20 +355,20 @@ impl Check<'_> {
         }
     }
 
-    /// The lane of a core has no gaps: its spans add up to the time since its first event.
+    /// The lane of a core has no gaps, but where events are missing: its spans add up to the time since its first event.
     fn lanes(&mut self, timeline: &Timeline) {
         for (core, spans) in &timeline.cores {
             let first = self.trace.events.iter().find(|one| one.event.core == *core);
             let mut end = first.map_or(timeline.end, |one| one.event.time);
             for span in spans {
-                if span.start != end {
+                if span.start != end && !timeline.unknown.contains(&(*core, end, span.start)) {
                     let text =
                         format!("it is not known what core {core} does until {}", span.start);
                     self.complain(end, text);
                 }
                 end = span.end;
             }
-            if end != timeline.end {
+            if end != timeline.end && !timeline.unknown.contains(&(*core, end, timeline.end)) {
                 self.complain(
                     end,
                     format!("it is not known what core {core} does at the end"),
@@ -364,16 +383,25 @@ impl Check<'_> {
     fn windows(&mut self, timeline: &Timeline) {
         const SPORADIC: u64 = 1;
         let entry = (u128::from(self.trace.frequency) * LONGEST_ENTRY_US / 1_000_000) as u64;
-        let reconfigured = self.reconfigured();
-        for (key, lane) in timeline.contexts.iter().enumerate() {
+        let gaps = gaps(self.trace);
+        for lane in &timeline.contexts {
             let Some((budget, period)) = lane.parameters.filter(|(_, period)| *period > 0) else {
                 continue;
             };
-            if self.state.contexts[key].flags & SPORADIC != 0 || reconfigured.contains(&key) {
+            // Those of several budgets are not looked at.
+            let &[since] = &lane.configured[..] else {
+                continue;
+            };
+            if lane.flags & SPORADIC != 0 {
                 continue;
             }
-            for (first, start) in lane.uses.iter().map(|span| span.start).enumerate() {
-                let end = start.saturating_add(period);
+            // In a gap it may have got another one.
+            let gaps = gaps.iter().filter_map(|gap| gap.before);
+            let until = gaps.map(|(_, time)| time).find(|time| *time >= since);
+            let until = until.unwrap_or(u64::MAX);
+            let starts = lane.uses.iter().map(|span| span.start);
+            for (first, start) in starts.take_while(|start| *start < until).enumerate() {
+                let end = start.saturating_add(period).min(until);
                 let uses = lane.uses[first..]
                     .iter()
                     .take_while(|span| span.start < end);
@@ -388,21 +416,5 @@ impl Check<'_> {
                 }
             }
         }
-    }
-
-    /// The contexts that get other parameters in the course of the trace.
-    fn reconfigured(&mut self) -> Vec<usize> {
-        let mut state = State::default();
-        let mut found = Vec::new();
-        for one in &self.trace.events {
-            if one.event.kind() == Some(Kind::Configured)
-                && let Some(context) = state.context(one.event.subject)
-                && state.contexts[context.0].parameters.is_some()
-            {
-                found.push(context.0);
-            }
-            state.apply(&one.event);
-        }
-        found
     }
 }

@@ -85,9 +85,23 @@ pub struct Context {
     pub deleted: bool,
 }
 
+/// How much is known of what a core does. Where events are missing, that is nothing until later ones tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Known {
+    /// Nothing.
+    Nothing,
+    /// Its thread, or its context.
+    Part,
+    /// Everything.
+    #[default]
+    All,
+}
+
 /// A core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Core {
+    /// How much is known of its thread and its context.
+    pub known: Known,
     /// The thread that it runs.
     pub thread: Option<ThreadKey>,
     /// The context that is charged.
@@ -153,6 +167,49 @@ impl State {
         &self.touched
     }
 
+    /// Events of a core are missing after `time`: they may have been about any thread and any context. Names are kept, and
+    /// so are the domain and the level of the core, and what other cores run.
+    pub fn forget(&mut self, core: u8, time: u64) {
+        let unknown = Core {
+            known: Known::Nothing,
+            thread: None,
+            context: None,
+            since: time,
+            ..self.core(core)
+        };
+        self.cores.insert(core, unknown);
+        for thread in &mut self.threads {
+            *thread = Thread {
+                id: thread.id,
+                name: thread.name.take(),
+                deleted: thread.deleted,
+                ..Thread::default()
+            };
+        }
+        for context in &mut self.contexts {
+            *context = Context {
+                id: context.id,
+                owner: context.owner,
+                deleted: context.deleted,
+                ..Context::default()
+            };
+        }
+        for (number, core) in self.cores.clone() {
+            if let Some(thread) = core.thread {
+                self.run(number, thread);
+            }
+        }
+        self.touched.clear();
+        self.touched.extend((0..self.threads.len()).map(ThreadKey));
+    }
+
+    /// A thread runs on a core from now on.
+    fn run(&mut self, core: u8, thread: ThreadKey) {
+        let thread = &mut self.threads[thread.0];
+        (thread.runs_on, thread.postponed) = (Some(core), None);
+        thread.activity = Activity::Runnable;
+    }
+
     /// Applies an event.
     pub fn apply(&mut self, event: &Event) {
         self.touched.clear();
@@ -164,8 +221,26 @@ impl State {
         let Some(kind) = event.kind() else { return };
         match kind {
             Kind::Run | Kind::Use | Kind::Level | Kind::Domain => self.apply_to_core(kind, event),
+            Kind::Exit => self.learn(event),
             _ if kind.is_about_context() => self.apply_to_context(kind, event),
             _ => self.apply_to_thread(kind, event),
+        }
+    }
+
+    /// What a core does is known again at the end of a kernel entry.
+    fn learn(&mut self, event: &Event) {
+        let core = self.core(event.core);
+        if core.known == Known::All {
+            return;
+        }
+        for (kind, subject) in [
+            (Kind::Run, event.subject),
+            (Kind::Use, ObjectId::in_detail(event.a)),
+        ] {
+            self.apply_to_core(kind, &Event { subject, ..*event });
+        }
+        if let Some(core) = self.cores.get_mut(&event.core) {
+            core.known = Known::All;
         }
     }
 
@@ -179,16 +254,16 @@ impl State {
                 }
                 core.thread = self.thread(event.subject);
                 if let Some(next) = core.thread {
-                    let next = &mut self.threads[next.0];
-                    (next.runs_on, next.postponed) = (Some(event.core), None);
-                    next.activity = Activity::Runnable;
+                    self.run(event.core, next);
                 }
                 core.since = event.time;
+                core.known = core.known.max(Known::Part);
             }
             Kind::Use => {
                 core.context = self.context(event.subject);
                 self.touched.extend(core.thread);
                 core.since = event.time;
+                core.known = core.known.max(Known::Part);
                 if let (Some(thread), Some(context)) = (core.thread, core.context) {
                     self.give(context, Some(thread));
                 }

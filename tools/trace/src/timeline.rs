@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use trace_format::{End, Event, Kind, Mark, Move, ObjectId};
 
+use crate::gaps::Numbers;
 use crate::jobs::mark;
 use crate::state::reason_of_move;
-use crate::{ContextKey, Core, State, Status, ThreadKey, Trace};
+use crate::{ContextKey, Core, Known, State, Status, ThreadKey, Trace};
 
 /// A time in which a core does one thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +60,10 @@ pub struct ContextLane {
     pub name: String,
     /// Its last budget and period.
     pub parameters: Option<(u64, u64)>,
+    /// When it got parameters.
+    pub configured: Vec<u64>,
+    /// Its last flags, as in the ABI.
+    pub flags: u64,
     /// When it was used.
     pub uses: Vec<Span>,
     /// How much could be used at once: time and amount, between which it falls while it is used.
@@ -76,8 +81,10 @@ pub struct Timeline {
     pub start: u64,
     /// The end of the trace.
     pub end: u64,
-    /// What each core does. The spans of a core follow each other without gaps.
+    /// What each core does. The spans of a core follow each other without gaps, but for those in `unknown`.
     pub cores: BTreeMap<u8, Vec<Span>>,
+    /// When it is not known what a core does, as events are missing: the core, the start and the end.
+    pub unknown: Vec<(u8, u64, u64)>,
     /// The threads, by [`ThreadKey`].
     pub threads: Vec<ThreadLane>,
     /// The contexts, by [`ContextKey`].
@@ -95,20 +102,24 @@ impl Timeline {
             end: trace.end,
             ..Self::default()
         };
+        let mut numbers = Numbers::default();
         for one in &trace.events {
             let event = &one.event;
+            if let Some(gap) = numbers.gap_before(one) {
+                let time = gap.before.map_or(event.time, |(_, time)| time);
+                timeline.end_span(event.core, state.cores.get(&event.core).copied(), time);
+                state.forget(event.core, time);
+                timeline.set_touched(&state, time);
+            }
             let before = state.cores.get(&event.core).copied();
             state.apply(event);
             timeline.make_room(&state);
-            if matches!(event.kind(), Some(Kind::Run | Kind::Use)) {
+            let is_known_now = before.map(|core| core.known) != Some(state.core(event.core).known);
+            if is_known_now || matches!(event.kind(), Some(Kind::Run | Kind::Use)) {
                 timeline.end_span(event.core, before, event.time);
             }
             timeline.note(&mut state, event);
-            let touched: Vec<_> = state.touched().to_vec();
-            for key in touched {
-                let status = state.status(key, event.time);
-                timeline.threads[key.0].set(event.time, status);
-            }
+            timeline.set_touched(&state, event.time);
         }
         for (core, last) in state.cores.clone() {
             timeline.end_span(core, Some(last), trace.end);
@@ -119,12 +130,17 @@ impl Timeline {
         for key in 0..state.threads.len() {
             timeline.threads[key].name = state.thread_name(ThreadKey(key), &trace.names);
         }
-        for (key, context) in state.contexts.iter().enumerate() {
-            let lane = &mut timeline.contexts[key];
-            lane.name = state.context_name(ContextKey(key), &trace.names);
-            lane.parameters = context.parameters;
+        for key in 0..state.contexts.len() {
+            timeline.contexts[key].name = state.context_name(ContextKey(key), &trace.names);
         }
         timeline
+    }
+
+    /// Records the status of the threads that the last event concerned.
+    fn set_touched(&mut self, state: &State, time: u64) {
+        for key in state.touched() {
+            self.threads[key.0].set(time, state.status(*key, time));
+        }
     }
 
     fn make_room(&mut self, state: &State) {
@@ -148,6 +164,10 @@ impl Timeline {
         if span.start >= end {
             return;
         }
+        if what.known == Known::Nothing {
+            self.unknown.push((core, span.start, end));
+            return;
+        }
         lane.push(span);
         if let Some(context) = span.context {
             self.contexts[context.0].uses.push(span);
@@ -158,6 +178,18 @@ impl Timeline {
     fn note(&mut self, state: &mut State, event: &Event) {
         let time = event.time;
         match event.kind() {
+            Some(Kind::Configured) => {
+                if let Some(context) = state.context(event.subject) {
+                    let lane = &mut self.contexts[context.0];
+                    lane.parameters = Some((event.a, event.b));
+                    lane.configured.push(time);
+                }
+            }
+            Some(Kind::Flags) => {
+                if let Some(context) = state.context(event.subject) {
+                    self.contexts[context.0].flags = event.a;
+                }
+            }
             Some(Kind::Head) => {
                 if let Some(context) = state.context(event.subject) {
                     set_level(

@@ -94,6 +94,39 @@ fn what_cannot_be_corrected_is_said() {
     assert_eq!(why(vec![old]), NotCorrectable::NoCalibration);
 }
 
+/// Wherever the span lies in which events are missing: at the beginning, between others or at the end.
+#[test]
+fn a_span_over_lost_events_is_not_corrected() {
+    let without = |change: fn(&mut Trace)| {
+        let mut trace = trace(vec![ring(0, Kinds::ALL, &ENTRIES)]);
+        change(&mut trace);
+        let correction = Correction::of(&trace);
+        [(1_000, 1_100), (1_300, 1_400)].map(|(from, to)| correction.span(from, to).err())
+    };
+    let lost = Some(NotCorrectable::LostEvents);
+    assert_eq!(without(|_| {}), [None, None]);
+    // Two events of the first entry, one of the second, and some after the last one.
+    assert_eq!(
+        without(|trace| drop(trace.events.drain(1..3))),
+        [lost, None]
+    );
+    assert_eq!(
+        without(|trace| drop(trace.events.drain(6..7))),
+        [None, None]
+    );
+    assert_eq!(without(|trace| drop(trace.events.drain(..2))), [lost, None]);
+    let at_the_end = |trace: &mut Trace| {
+        trace.events.pop();
+        trace.lost.get_mut(&0).unwrap().at_the_end = 1;
+    };
+    assert_eq!(without(at_the_end), [None, None]);
+    let in_the_span = |trace: &mut Trace| {
+        trace.events.truncate(9);
+        trace.lost.get_mut(&0).unwrap().at_the_end = 1;
+    };
+    assert_eq!(without(in_the_span), [None, lost]);
+}
+
 /// In the simulator an event takes no time, so that nothing is taken off.
 #[test]
 fn spans_of_the_simulator_are_exact() {

@@ -34,9 +34,10 @@ class Whole extends Trace {
 
   /// A span without the cost of its events, or why there is none. `corrected.rs` does the same for a page that is served.
   corrected(from, to) {
-    const { isFull, costs, obstacles, time, core, events, obstacle } = this.correction;
+    const { isFull, costs, obstacles, gaps, time, core, events, obstacle } = this.correction;
     const why = (number) => ({ why: obstacles[number] });
     if (!isFull) return why(1);
+    if (gaps.some(([before, after]) => (before ?? -1) < to && (after ?? Infinity) >= from)) return why(4);
     const first = since(time, from);
     let sum = 0;
     for (let i = first; i < time.length && time[i] <= to; i++) {

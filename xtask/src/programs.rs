@@ -1,8 +1,9 @@
 //! Programs of the host that the tool builds when they are wanted, and the commands `sim` and `trace`, which run them.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 
 use anyhow::{Context, bail};
 
@@ -101,6 +102,29 @@ pub(crate) fn collection(platform: &str, ram: &Path, output: &Path) -> [OsString
         output.as_ref(),
     ];
     arguments.map(OsString::from)
+}
+
+/// A reader of traces that takes events out of the RAM of a machine while that runs.
+pub(crate) struct Follower(Child);
+
+impl Follower {
+    /// Starts the program `reader`, with the arguments of [`collection`].
+    pub(crate) fn start(reader: &Path, collection: &[OsString]) -> Result<Self> {
+        let mut command = Command::new(reader);
+        command.args(collection).arg("--follow");
+        // The key that ends the run is not for the reader.
+        let child = command.stdin(Stdio::piped()).process_group(0).spawn();
+        let child = child.with_context(|| format!("cannot start {}", reader.display()))?;
+        Ok(Self(child))
+    }
+
+    /// Lets it write the trace, when the machine has stopped.
+    pub(crate) fn finish(mut self) -> Result<ExitStatus> {
+        drop(self.0.stdin.take());
+        self.0
+            .wait()
+            .context("cannot wait for the reader of traces")
+    }
 }
 
 /// The response times in a trace, as JSON.

@@ -23,7 +23,7 @@ use crate::log::{self, Log};
 use crate::microkit::Board;
 use crate::platform::{Exit, Platform};
 use crate::post_mortem::PostMortems;
-use crate::programs::{self, Program};
+use crate::programs::{self, Follower, Program};
 use crate::setup;
 use crate::system::System;
 use crate::temporary;
@@ -89,10 +89,20 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
     let ram = temporary::File::new_in(workspace.target());
     let ram = ram.context("cannot make a file for the machine's RAM")?;
     let ram_file = Some(ram.path());
-    let outcome = emulate(workspace, &platform, &emulator, &built, arguments, ram_file)?;
     let collection = programs::collection(&platform.name, ram.path(), trace);
-    let status = Command::new(&reader).args(collection).status();
-    let status = status.with_context(|| format!("cannot start {}", reader.display()))?;
+    let follower = match arguments.tracing.keep.is_followed() {
+        true => Some(Follower::start(&reader, &collection)?),
+        false => None,
+    };
+    let outcome = emulate(workspace, &platform, &emulator, &built, arguments, ram_file);
+    let status = match follower {
+        Some(follower) => follower.finish()?,
+        None => {
+            let status = Command::new(&reader).args(collection).status();
+            status.with_context(|| format!("cannot start {}", reader.display()))?
+        }
+    };
+    let outcome = outcome?;
     if !status.success() {
         bail!("there is no trace of this run");
     }

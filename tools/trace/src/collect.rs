@@ -1,5 +1,7 @@
 //! Rings in the RAM of a machine, which a file contains.
 
+mod follow;
+
 use std::fs::File as HostFile;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -7,6 +9,8 @@ use std::path::Path;
 use trace_format::{HEADER_BYTES, MAGIC, RingReader};
 
 use crate::File;
+
+pub use follow::Follower;
 
 /// Rings begin at multiples of this.
 const PAGE: u64 = 4096;

@@ -21,7 +21,7 @@ mod trace;
 mod used_budgets;
 
 pub use budget::remaining_budget;
-pub use collect::collect;
+pub use collect::{Follower, collect};
 pub use corrected::{Corrected, Correction, NotCorrectable, calls};
 pub use entries::{Entries, entries};
 pub use file::{Answer, File, Unreadable};

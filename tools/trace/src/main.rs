@@ -2,13 +2,18 @@
 
 mod view;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+use std::{fs, io, thread};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use serde_json::{Value, json};
-use trace::{Entries, Trace, calls, check, collect, entries, export, jobs, summary, used_budgets};
+use trace::{
+    Entries, File, Follower, Trace, calls, check, collect, entries, export, jobs, summary,
+    used_budgets,
+};
 
 /// Reads a trace of the kernel.
 #[derive(Parser)]
@@ -35,6 +40,10 @@ enum Command {
         /// The file to write.
         #[arg(short, long, value_name = "FILE")]
         output: PathBuf,
+        /// The machine runs, and has its RAM in this file: take events before they are overwritten, until standard input
+        /// ends.
+        #[arg(long)]
+        follow: bool,
     },
     /// Checks the trace against rules that every trace keeps.
     Check {
@@ -101,6 +110,11 @@ enum Format {
     Svg,
 }
 
+/// The time between two looks at the rings of a machine that runs.
+const TURN: Duration = Duration::from_millis(10);
+/// New rings are searched in each of so many turns.
+const SEARCH: u64 = 10;
+
 /// The most complaints that are printed.
 const MOST: usize = 20;
 
@@ -114,12 +128,20 @@ fn main() -> ExitCode {
             ram,
             platform,
             output,
-        } => collect(&ram, platform).and_then(|(file, damage)| {
-            warn(&ram, damage);
-            let written = fs::write(&output, file.to_bytes());
-            written.map_err(|error| format!("cannot write {}: {error}", output.display()))?;
-            Ok(true)
-        }),
+            follow,
+        } => {
+            let collected = if follow {
+                follow_until_end_of_input(&ram, platform)
+            } else {
+                collect(&ram, platform)
+            };
+            collected.and_then(|(file, damage)| {
+                warn(&ram, damage);
+                let written = fs::write(&output, file.to_bytes());
+                written.map_err(|error| format!("cannot write {}: {error}", output.display()))?;
+                Ok(true)
+            })
+        }
         Command::Check { file } => read(&file).map(|trace| report(&trace)),
         Command::Calls { file } => read(&file).map(|trace| {
             print!("{}", calls(&trace));
@@ -175,6 +197,27 @@ fn read(path: &Path) -> Result<Trace, String> {
         Trace::read(&bytes).map_err(|reason| format!("{}: {reason}", path.display()))?;
     warn(path, damage);
     Ok(trace)
+}
+
+/// The trace of a machine that runs until standard input ends.
+fn follow_until_end_of_input(ram: &Path, platform: String) -> Result<(File, Vec<String>), String> {
+    let mut follower = Follower::new(ram)?;
+    let (end, is_over) = mpsc::channel::<()>();
+    thread::spawn(move || {
+        let _ = io::copy(&mut io::stdin(), &mut io::sink());
+        drop(end);
+    });
+    for turn in 0u64.. {
+        if turn.is_multiple_of(SEARCH) {
+            follower.search();
+        }
+        follower.take();
+        if is_over.recv_timeout(TURN) == Err(RecvTimeoutError::Disconnected) {
+            break;
+        }
+    }
+    follower.search();
+    follower.finish(ram, platform)
 }
 
 fn warn(path: &Path, damage: Vec<String>) {

@@ -122,7 +122,7 @@ pub(super) fn build(bare_metal: &BareMetal<'_>, recipe: &Recipe<'_>) -> Result<P
     }
     if let Some(tracing) = recipe.tracing {
         features.push("tracing");
-        environment.push((KEPT_EVENTS.into(), tracing.keep.name().into()));
+        environment.push((KEPT_EVENTS.into(), tracing.keep.by_kernel().name().into()));
         let groups = tracing.groups();
         if !groups.is_empty() {
             environment.push((EVENTS.into(), groups.into()));

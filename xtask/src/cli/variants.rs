@@ -36,6 +36,8 @@ pub(crate) enum Keep {
     Last,
     /// Those for which there is room: the system reads them while it runs.
     Stream,
+    /// All of them: the tool takes them out of the machine's memory while the system runs.
+    All,
 }
 
 impl Keep {
@@ -44,7 +46,21 @@ impl Keep {
             Self::First => "first",
             Self::Last => "last",
             Self::Stream => "stream",
+            Self::All => "all",
         }
+    }
+
+    /// What the kernel does, which does not know whether the tool takes events out of its memory.
+    pub(crate) const fn by_kernel(self) -> Self {
+        match self {
+            Self::All => Self::Last,
+            other => other,
+        }
+    }
+
+    /// Whether the tool takes events while the system runs.
+    pub(crate) const fn is_followed(self) -> bool {
+        matches!(self, Self::Stream | Self::All)
     }
 }
 

@@ -48,8 +48,9 @@ const EVERYWHERE: [&str; 2] = ["demo", "lines"];
 const ON_ARCHITECTURES: [&str; 2] = ["faults", "restarts"];
 /// The test of a trace.
 const TRACE: &str = "trace";
-/// The example that also runs in host time, and whose trace is checked on several platforms; in a short run on a platform
-/// without options. A full run checks traces of all examples there.
+/// The example that also runs in host time, and whose trace is checked on several platforms. A short run does so beside the
+/// run of the example on a platform without options, where a full run checks traces of all examples; on the others it
+/// replaces that run, which saves as much as the kernel for it costs.
 const DEMO: &str = "demo";
 /// The components whose response times must be in the trace of an example: the periodic tasks of one, and those that always
 /// have something to do in the other.
@@ -312,6 +313,11 @@ pub(super) fn runs<'a>(
         true => suite()?.abi,
         false => arguments.abi.clone(),
     };
+    let is_traced_instead = match scope {
+        Scope::All => false,
+        Scope::Portable => !platform.is_sample() && two_cores,
+        Scope::Own(_) => platform.covers == Coverage::Architecture && two_cores,
+    };
     if all || system {
         let names = System::names(workspace).into_iter();
         let is_sample = !is_thrifty || platform.is_sample();
@@ -337,7 +343,14 @@ pub(super) fn runs<'a>(
                 abi: usual_abi.clone(),
                 ..run(system)
             };
-            if !needs_several {
+            if all && name == DEMO && is_traced_instead {
+                // Where nothing depends on the architecture, on two cores.
+                runs.push(Run {
+                    is_traced: true,
+                    cores: if own { arguments.cores } else { Cores::TWO },
+                    ..example
+                });
+            } else if !needs_several {
                 runs.push(example);
             } else if two_cores && platform.has(needed) {
                 // On a kernel of the suite, if two cores suffice.

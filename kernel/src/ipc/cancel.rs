@@ -142,7 +142,10 @@ impl<A: Arch> Ipc<A> {
         };
         match self[thread].state {
             _ if self.is_limited(reply) => self.fail_call(thread, reply),
-            ThreadState::BlockedOnReply { .. } => self.pop_call(thread, reply),
+            ThreadState::BlockedOnReply { .. } => {
+                self.pop_call(thread, reply);
+                self.trace_stopped(thread);
+            }
             _ => {
                 self.cancel_ipc(thread);
                 self.trace_stopped(thread);

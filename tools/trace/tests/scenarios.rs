@@ -8,7 +8,7 @@ use simulator::{History, Microseconds, Options, Setup, Simulation, Status as See
 use trace::{
     Status, ThreadKey, Timeline, Trace, check, export, inversions, jobs, summary, used_budgets,
 };
-use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
+use userlib::cap::{Capability, Endpoint, Notification, Reply, SchedParameters};
 use userlib::time::Periodic;
 use userlib::{Message, server, syscall, trace as marks};
 
@@ -317,6 +317,37 @@ fn waiting_for_a_server_with_time_of_its_own_is_no_use_of_a_budget() {
     let trace = read(&simulated(waiting, 200_000, 100_000));
     let found = used_budgets(&trace);
     assert!(found.iter().all(|one| one.thread != "client"), "{found:?}");
+}
+
+/// A server that deletes its reply object while it works for a caller.
+fn without_reply(setup: &mut Setup) {
+    let ms = Microseconds::from_millis;
+    let endpoint: Endpoint = setup.create();
+    let reply: Reply = setup.create();
+    let slot = setup.allocator.cnode().slot(reply.cptr());
+    setup.thread("server", 20).passive().run(move || {
+        let _ = endpoint.recv(reply);
+        work(Microseconds(500));
+        slot.delete().expect("there is one");
+        let _ = endpoint.recv(reply);
+    });
+    let time = SchedParameters::new(ms(2), ms(10));
+    setup.thread("client", 10).time(time).run(move || {
+        endpoint.call(Message::empty(0));
+    });
+}
+
+#[test]
+fn a_caller_without_a_reply_object_is_stopped_and_has_its_context() {
+    let trace = read(&simulated(without_reply, 20_000, 100_000));
+    assert_eq!(check(&trace), []);
+    let timeline = Timeline::of(&trace);
+    let client = timeline.threads.iter().find(|lane| lane.name == "client");
+    let last = client.and_then(|lane| lane.changes.last());
+    assert_eq!(last.map(|(_, status)| *status), Some(Status::Stopped));
+    let context = timeline.contexts.iter().find(|lane| lane.name == "client");
+    let calls = context.map(|lane| lane.calls().len());
+    assert_eq!(calls, Some(1));
 }
 
 #[test]

@@ -8,11 +8,13 @@
 //! 1990, section 2, for threads and locks.)
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::mem;
 
 use trace_format::{Blocking, Event, Kind, Move, ObjectId};
 
+use crate::gaps::Numbers;
 use crate::state::reason_of_move;
-use crate::{Activity, ContextKey, State, ThreadKey, Trace};
+use crate::{Activity, ContextKey, Gap, State, ThreadKey, Trace};
 
 /// A time in which a thread waits for work of lower priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +38,11 @@ impl Inversion {
 
 /// All inversions of a trace, by their ends.
 pub fn inversions(trace: &Trace) -> Vec<Inversion> {
-    let mut search = Search::default();
+    let (mut search, mut numbers) = (Search::default(), Numbers::default());
     for one in &trace.events {
+        if let Some(gap) = numbers.gap_before(one) {
+            search.forget(gap);
+        }
         search.apply(&one.event);
     }
     search.finish(trace.end)
@@ -68,6 +73,17 @@ struct Search {
 }
 
 impl Search {
+    /// What was so before events are missing is not known any more. Inversions that had not ended are left out.
+    fn forget(&mut self, Gap { core, before, .. }: Gap) {
+        let (mut state, found) = (mem::take(&mut self.state), mem::take(&mut self.found));
+        state.forget(core, before.map_or(0, |(_, time)| time));
+        *self = Self {
+            state,
+            found,
+            ..Self::default()
+        };
+    }
+
     fn apply(&mut self, event: &Event) {
         // No event tells that a replenishment is due.
         while let Some(&(due, thread)) = self.due.first()

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use trace_format::{Event, Kind, Mark};
 
+use crate::gaps::Numbers;
 use crate::{State, ThreadKey, Trace};
 
 /// The jobs of a task of a thread.
@@ -59,8 +60,17 @@ pub fn jobs(trace: &Trace) -> Vec<Jobs> {
     let mut tasks: BTreeMap<(ThreadKey, u32), Jobs> = BTreeMap::new();
     // The time since which each thread can run, or at which it can run again.
     let mut ready: BTreeMap<ThreadKey, u64> = BTreeMap::new();
+    let mut numbers = Numbers::default();
     for one in &trace.events {
         let event = &one.event;
+        if let Some(gap) = numbers.gap_before(one) {
+            // When threads could run, and when jobs ended, is known from here on. Numbers of jobs tell them apart.
+            state.forget(gap.core, event.time);
+            ready.clear();
+            for jobs in tasks.values_mut() {
+                (jobs.last_done, jobs.next) = (None, None);
+            }
+        }
         state.apply(event);
         let Some(thread) = state.thread(event.subject) else {
             continue;

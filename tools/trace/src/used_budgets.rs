@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use trace_format::{Blocking, Kind, Move, ObjectId};
 
+use crate::gaps::Numbers;
 use crate::state::reason_of_move;
 use crate::{ContextKey, State, ThreadKey, Trace};
 
@@ -35,8 +36,14 @@ pub fn used_budgets(trace: &Trace) -> Vec<UsedBudgets> {
     let mut budgets: BTreeMap<ContextKey, u64> = BTreeMap::new();
     let mut open: BTreeMap<ContextKey, Open> = BTreeMap::new();
     let mut found: BTreeMap<ThreadKey, (u64, u64)> = BTreeMap::new();
+    let mut numbers = Numbers::default();
     for one in &trace.events {
         let event = &one.event;
+        if let Some(gap) = numbers.gap_before(one) {
+            state.forget(gap.core, event.time);
+            budgets.clear();
+            open.clear();
+        }
         state.apply(event);
         let (thread, context) = (state.thread(event.subject), state.context(event.subject));
         let holder = |context: ContextKey| state.contexts[context.0].thread;

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use common::simulated;
 use proptest::prelude::*;
 use simulator::scenarios::find;
-use trace::{File, Timeline, Trace, Unreadable, check, collect, export, gaps, summary};
+use trace::{File, Timeline, Trace, Unreadable, check, collect, export, gaps, inversions, summary};
 use trace_format::{Kind, Mode, Ring, RingReader};
 
 fn file(name: &str) -> File {
@@ -359,6 +359,21 @@ fn after_a_gap_the_rules_begin_anew() {
             let gap = format!("events 199 to {number} of core 0 are missing");
             let found = check(&trace).into_iter().map(|one| one.text);
             assert_eq!(found.collect::<Vec<_>>(), [gap], "{name}, {lost} events");
+        }
+    }
+}
+
+/// Nothing that is measured reaches over a gap, where it may have ended.
+#[test]
+fn nothing_is_measured_over_a_gap() {
+    for name in ["timeout", "passive-server", "thundering-herd"] {
+        for lost in (1..100).step_by(3) {
+            let trace = interrupted(name, lost, 150);
+            let gap = gaps(&trace).into_iter().find_map(|gap| gap.before);
+            let (_, gap) = gap.expect("there is one");
+            for one in inversions(&trace) {
+                assert!(one.end <= gap || one.start >= gap, "{name}: {one:?}");
+            }
         }
     }
 }

@@ -498,7 +498,27 @@ pub(super) fn stressed(system: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+    use crate::cli::{Cli, Command};
+
+    #[test]
+    fn a_short_run_checks_traces_of_the_demo_on_three_boards() {
+        let workspace = Workspace::find().unwrap();
+        let Command::Test(arguments) = Cli::parse_from(["cargo xtask", "test"]).command else {
+            panic!("not `test`")
+        };
+        for (name, cores) in [("pc99", 1), ("sabre", 1), ("hikey", 2)] {
+            let platform = Platform::load(&workspace, name).unwrap();
+            let scope = Scope::of(&platform, true);
+            let runs = runs(&workspace, &platform, &arguments, scope).unwrap();
+            let is_demo = |run: &&Run<'_>| run.system.name == DEMO && !run.is_stress;
+            let traced = runs.iter().filter(is_demo).filter(|run| run.is_traced);
+            let counts: Vec<_> = traced.map(|run| run.cores.count).collect();
+            assert_eq!(counts, [cores], "{name}");
+        }
+    }
 
     #[test]
     fn first_comes_what_is_first_anywhere() {

@@ -8,7 +8,7 @@ use common::simulated;
 use proptest::prelude::*;
 use simulator::scenarios::find;
 use trace::{File, Timeline, Trace, Unreadable, check, collect, export, gaps, inversions, summary};
-use trace_format::{Kind, Mode, Ring, RingReader};
+use trace_format::{Kind, Mode, Move, Ring, RingReader};
 
 fn file(name: &str) -> File {
     simulated(find(name).expect("it exists").setup, 40_000, 100_000)
@@ -125,6 +125,19 @@ fn a_higher_priority_thread_that_waits_is_found() {
         fits
     });
     expect(&found, "has a higher priority");
+}
+
+#[test]
+fn a_context_that_does_not_come_back_is_found() {
+    let found = complaints("passive-server", |event| {
+        let returns = u64::from(Move::Return.number());
+        let fits = is(event, Kind::Moved) && event.a >> 32 == returns;
+        if fits {
+            event.kind = Kind::Consumed.number() + 100;
+        }
+        fits
+    });
+    expect(&found, "is answered, and the context of client");
 }
 
 #[test]

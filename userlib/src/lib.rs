@@ -3,7 +3,7 @@
 //! From the lowest layer up: [`arch`] has the system-call instructions, [`syscall`] and [`cap`] typed system
 //! calls and capabilities, [`message`] and [`fault`] the contents of messages, [`runtime`] the entry into
 //! `main`. Above them are the modules for parents: [`allocator`], [`mapping`], [`loader`], [`process`] and
-//! [`thread`], and those for servers: [`server`] and [`time`].
+//! [`thread`], and those for servers: [`server`], [`protocol`](mod@protocol) and [`time`].
 //!
 //! # Safety
 //! Capability invocations are safe functions here, although a component with a capability to its own address
@@ -33,6 +33,7 @@ pub mod message;
 pub mod post_mortem;
 mod print;
 pub mod process;
+pub mod protocol;
 pub mod runtime;
 pub mod server;
 pub mod startup;

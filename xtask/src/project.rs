@@ -19,6 +19,8 @@ use crate::{Outcome, Result};
 pub(crate) const FOLDER: &str = "ESCAPEMENT_PROJECT";
 /// The folder in a project with the types of what its components get, for editors.
 pub(crate) const GIVEN: &str = "target/given";
+/// The folder in a project for the crates of its programs.
+pub(crate) const COMPONENTS: &str = "components";
 /// The longest name of a project.
 const LONGEST: usize = 32;
 

@@ -3,6 +3,7 @@
 //! `tests/kernel-fuzz-target`.
 
 mod given;
+mod heap;
 pub(crate) mod memory;
 mod table;
 
@@ -72,6 +73,8 @@ impl System {
         };
         let system = describe::of_file(workspace, file, Some(&platform.name))?;
         let context = |error| anyhow!("{}: {error}", workspace.display(file));
+        let folder = file.parent().unwrap_or(Path::new(""));
+        heap::require(&system, folder).map_err(context)?;
         Ok(Some(Generated {
             table: table::of(&system).map_err(context)?,
             given: given::of(&system).map_err(context)?,

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use anyhow::bail;
 use system_description::file::{Argument, Rights};
-use system_description::system::{Component, System};
+use system_description::system::{Component, EndpointId, System};
 
 use crate::Result;
 
@@ -13,7 +13,7 @@ use crate::Result;
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Field {
     name: String,
-    kind: &'static str,
+    kind: String,
     find: String,
     what: String,
 }
@@ -61,7 +61,7 @@ fn source(system: &System, program: &str, components: &[&Component]) -> Result<S
         let always = all.iter().all(has_it);
         let name = identifier(&field.name);
         let kind = match always {
-            true => field.kind.to_string(),
+            true => field.kind.clone(),
             false => format!("Option<{}>", field.kind),
         };
         writeln!(text, "    /// {}.\n    pub {name}: {kind},", field.what)?;
@@ -98,9 +98,9 @@ fn identifier(name: &str) -> String {
 
 /// What a component gets; `all` are those of its program.
 fn fields(system: &System, one: &Component, all: &[&Component]) -> Vec<Field> {
-    let field = |name: &str, kind, what: String| Field {
+    let field = |name: &str, kind: &str, what: String| Field {
         name: name.to_string(),
-        kind,
+        kind: kind.to_string(),
         find: format!("{kind}::find(startup, \"{name}\")"),
         what,
     };
@@ -108,23 +108,26 @@ fn fields(system: &System, one: &Component, all: &[&Component]) -> Vec<Field> {
     for &id in &one.serves {
         let name = &system[id].name;
         let what = format!("The endpoint `{name}`, at which it serves");
-        fields.push(field(name, "::userlib::given::Server", what));
+        let kind = of_protocol(system, id, "Server");
+        let kind = kind.unwrap_or_else(|| "::userlib::given::Server".to_string());
+        fields.push(field(name, &kind, what));
     }
     for call in &one.calls {
         let what = format!(
             "The endpoint `{}`, which it calls",
             system.endpoint_name(call.to)
         );
-        let kind = match calls_passive(system, all, &call.name) {
-            true => "::userlib::given::Client",
-            false => "::userlib::given::Sender",
-        };
-        fields.push(field(&call.name, kind, what));
+        let kind = of_protocol(system, call.to, "Client");
+        let kind = kind.unwrap_or_else(|| match calls_passive(system, all, &call.name) {
+            true => "::userlib::given::Client".to_string(),
+            false => "::userlib::given::Sender".to_string(),
+        });
+        fields.push(field(&call.name, &kind, what));
     }
     if !one.waits.is_empty() || !one.interrupts.is_empty() {
         fields.push(Field {
             name: "signals".to_string(),
-            kind: "::userlib::given::Signals",
+            kind: "::userlib::given::Signals".to_string(),
             find: "::userlib::given::Signals::find(startup)".to_string(),
             what: "The signals and interrupts for which it waits".to_string(),
         });
@@ -152,7 +155,7 @@ fn fields(system: &System, one: &Component, all: &[&Component]) -> Vec<Field> {
             ),
             Rights::ReadWrite => Field {
                 name: map.name.clone(),
-                kind: "&'static [::core::sync::atomic::AtomicUsize]",
+                kind: "&'static [::core::sync::atomic::AtomicUsize]".to_string(),
                 find: format!(
                     "startup.find_memory(\"{0}\").map(|_| startup.shared(\"{0}\"))",
                     map.name
@@ -194,7 +197,7 @@ fn fields(system: &System, one: &Component, all: &[&Component]) -> Vec<Field> {
         };
         fields.push(Field {
             name: name.clone(),
-            kind,
+            kind: kind.to_string(),
             find,
             what: format!("The argument `{name}`"),
         });
@@ -203,12 +206,18 @@ fn fields(system: &System, one: &Component, all: &[&Component]) -> Vec<Field> {
         let name = &system[id].name;
         fields.push(Field {
             name: name.clone(),
-            kind: "::userlib::startup::Watched",
+            kind: "::userlib::startup::Watched".to_string(),
             find: format!("startup.find_watched(\"{name}\")"),
             what: format!("The time of `{name}`"),
         });
     }
     fields
+}
+
+/// The type of a side of an endpoint's protocol, if it has one.
+fn of_protocol(system: &System, id: EndpointId, side: &str) -> Option<String> {
+    let protocol = system[id].protocol.as_ref()?;
+    Some(format!("::{protocol}::{side}"))
 }
 
 /// Whether one of a program's components calls a passive server by this name, which can only be called.
@@ -270,6 +279,26 @@ mod tests {
         assert_eq!(sources["client"], example, "{}", sources["client"]);
         assert!(sources["server"].contains("pub requests: ::userlib::given::Server,"));
         assert!(!sources["server"].contains("report"));
+    }
+
+    #[test]
+    fn both_sides_of_a_protocol_have_its_types() {
+        let text = TWO.replace(
+            "serves = [\"requests\"]",
+            "serves.requests.protocol = \"sums::addition\"",
+        );
+        let sources = of(&described(&text)).unwrap();
+        assert!(sources["server"].contains("pub requests: ::sums::addition::Server,"));
+        let client = &sources["client"];
+        assert!(client.contains("pub server: ::sums::addition::Client,"));
+        assert!(client.contains("server: ::sums::addition::Client::find(startup, \"server\")"));
+        // Another server under the same name has another protocol.
+        let other = text.replace("[memory]", "[component.other]\nprogram = \"client\"\nslice = \"5 ms\"\npriority = 7\n\
+            calls = { server = \"log\" }\n[memory]");
+        assert_eq!(
+            of(&described(&other)).unwrap_err().to_string(),
+            "`server` and `server` are different things of `client` with the same name"
+        );
     }
 
     #[test]

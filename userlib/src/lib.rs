@@ -37,6 +37,7 @@ pub mod protocol;
 pub mod runtime;
 pub mod server;
 pub mod startup;
+pub mod supervision;
 pub mod syscall;
 mod tar;
 pub mod thread;

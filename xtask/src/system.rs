@@ -12,6 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
+use system_description::file::Typed;
 use system_description::{Source, outline};
 
 use crate::cli::Cores;
@@ -48,6 +49,8 @@ pub(crate) struct System {
     dies: Vec<String>,
     /// The output that a run must print.
     prints: Vec<String>,
+    /// What is typed during a test run.
+    pub(crate) types: Vec<Typed>,
 }
 
 /// What is made of a description for the generic initialiser and the components.
@@ -202,6 +205,7 @@ impl System {
             has_domains: outline.has_domains,
             dies: outline.fails_after,
             prints: outline.prints,
+            types: outline.types,
         })
     }
 

@@ -13,6 +13,7 @@ mod tally;
 mod target;
 mod times;
 mod toolchains;
+mod typist;
 mod verdict;
 
 use std::cmp::Reverse;

@@ -117,6 +117,8 @@ pub struct Component {
     pub watches: Vec<At<String>>,
     /// The run ends when it ends, and its result is that of the run.
     pub ends_run: Option<At<bool>>,
+    /// It may ask the supervisor for the states of all components, and to start one again; false by default.
+    pub asks_supervisor: Option<At<bool>>,
 
     /// What happens after a fault or a panic; it stops by default.
     pub on_fault: Option<At<FaultAction>>,
@@ -190,8 +192,8 @@ pub struct Job {
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Endpoint {
-    /// The crate and trait of the protocol, for people and generated code.
-    pub protocol: Option<String>,
+    /// The crate and module of the protocol: `CRATE::MODULE`.
+    pub protocol: Option<At<String>>,
     /// The longest execution time of a request in the server.
     pub cost: Option<At<Duration>>,
     /// The longest time from receiving a request to its reply, if the server has time of its own.
@@ -427,4 +429,17 @@ pub struct Test {
     pub fails_after: Vec<String>,
     /// The run must print each of these texts.
     pub prints: Vec<String>,
+    /// What is typed on the console, one after the other.
+    pub types: Vec<Typed>,
+}
+
+/// A line that is typed on the console.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Typed {
+    /// When the run has printed this text, after it printed that of the line before.
+    pub after: String,
+    /// The line, without its end.
+    pub line: String,
 }

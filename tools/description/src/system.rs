@@ -183,6 +183,8 @@ pub struct Component {
     pub watches: Vec<ComponentId>,
     /// Whether the run ends when it ends.
     pub ends_run: bool,
+    /// Whether it may ask the supervisor.
+    pub asks_supervisor: bool,
     /// Whether it may use the floating-point unit.
     pub floating_point: bool,
     /// What happens after a fault.
@@ -268,7 +270,7 @@ pub struct Endpoint {
     pub name: String,
     /// The component that serves there.
     pub server: ComponentId,
-    /// The protocol.
+    /// The protocol's crate and module, as a path of Rust.
     pub protocol: Option<String>,
     /// The longest execution time of a request in the server.
     pub cost: Option<Duration>,

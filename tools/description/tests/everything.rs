@@ -2,7 +2,7 @@
 
 mod common;
 
-use system_description::file::{Argument, GuestPolicy, Policy, Replenishment, Rights};
+use system_description::file::{Argument, GuestPolicy, Policy, Replenishment, Rights, Typed};
 use system_description::system::{Context, FaultAction, System, Time, TimeoutAction};
 use system_description::{Duration, Outline, Size, Source, check, outline};
 
@@ -218,6 +218,7 @@ fn a_build_needs_only_the_outline() {
         platforms = ["large"]
         test.fails-after = ["bang"]
         test.prints = ["hello"]
+        test.types = [{ after = "> ", line = "go" }]
         component.x.program = "m"
         component.y.core = [0, 2]
         platform.large.component.x.program = "n"
@@ -234,6 +235,10 @@ fn a_build_needs_only_the_outline() {
             has_domains: false,
             fails_after: names(&["bang"]),
             prints: names(&["hello"]),
+            types: vec![Typed {
+                after: "> ".to_string(),
+                line: "go".to_string(),
+            }],
         })
     );
     let wrong = outline(Source {
@@ -276,5 +281,6 @@ fn what_an_analysis_needs_is_resolved() {
     assert_eq!(system[doctor.serves[0]].service, Some(ms(1)));
     let watched: Vec<_> = doctor.watches.iter().map(|&id| &*system[id].name).collect();
     assert_eq!((watched, doctor.ends_run), (vec!["control"], true));
+    assert!(doctor.asks_supervisor && !control.asks_supervisor);
     assert!(doctor.floating_point && !control.floating_point);
 }

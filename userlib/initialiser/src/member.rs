@@ -239,6 +239,11 @@ fn give(
             let rights = Rights::WRITE.union(Rights::GRANT_REPLY);
             process.give_badged(environment, name, endpoint(id), rights, badge as usize)?;
         }
+        Gift::Supervisor { name } => {
+            let rights = Rights::WRITE.union(Rights::GRANT_REPLY);
+            let own = badge(Role::Request, index);
+            process.give_badged(environment, name, objects.faults, rights, own)?;
+        }
         Gift::Wait { name, bit } => process.give_number(environment, name, bit.into())?,
         Gift::Signal {
             name,

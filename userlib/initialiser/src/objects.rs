@@ -180,6 +180,8 @@ pub enum Role {
     Emergency,
     /// The thread that waits for its own time.
     Alarm,
+    /// Its right to ask the supervisor.
+    Request,
 }
 
 /// The badge by which the supervisor knows a component, one of its contexts, or its alarm.
@@ -190,7 +192,7 @@ pub const fn badge(role: Role, index: usize) -> usize {
 /// What a badge stands for, and the component.
 pub fn bearer(badge: usize) -> Option<(Role, usize)> {
     let place = badge.checked_sub(1)?;
-    let roles = [Role::Own, Role::Emergency, Role::Alarm];
+    let roles = [Role::Own, Role::Emergency, Role::Alarm, Role::Request];
     let role = *roles.get(place / MOST_COMPONENTS)?;
     Some((role, place % MOST_COMPONENTS))
 }

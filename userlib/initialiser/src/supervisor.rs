@@ -1,13 +1,15 @@
 //! The supervisor: reports the faults of components, and stops them or starts them again.
 
+mod requests;
 mod servers;
 
-use crate::emergency::End;
+use crate::emergency;
 use crate::member::Member;
 use crate::objects::{Objects, Role, bearer};
 use core::fmt::Display;
 use core::sync::atomic::Ordering::Relaxed;
 use system_table::{Action, Component, MOST_COMPONENTS, OnFault, OnTimeout, Table, TimeSource};
+use userlib::supervision::End;
 use userlib::time::Clock;
 use userlib::{Environment, Fault, Message, Microseconds, Outcome, PostMortem, println};
 
@@ -22,6 +24,17 @@ pub struct Supervisor {
     /// The components that have no emergency time any more, and their own not yet.
     returning: [bool; MOST_COMPONENTS],
     clock: Clock,
+    /// What each component has used, as far as it is known.
+    used: [Microseconds; MOST_COMPONENTS],
+    /// The ends of each component so far.
+    ends: [Ends; MOST_COMPONENTS],
+}
+
+/// How often a component has failed, and how it did the last time.
+#[derive(Clone, Copy)]
+struct Ends {
+    count: u32,
+    last: End,
 }
 
 /// The restarts of a component since one of them.
@@ -61,6 +74,8 @@ impl Supervisor {
             stopped: [false; MOST_COMPONENTS],
             returning: [false; MOST_COMPONENTS],
             clock,
+            used: [Microseconds(0); MOST_COMPONENTS],
+            ends: [const { Ends { count: 0, last: End::None } }; MOST_COMPONENTS],
         }
     }
 
@@ -74,6 +89,10 @@ impl Supervisor {
             let Some((message, component)) = received.message.zip(self.component(index)) else {
                 continue;
             };
+            if role == Role::Request {
+                self.answer(environment, &message);
+                continue;
+            }
             if role == Role::Alarm {
                 // It fails only if the component has been stopped.
                 let _ = self.end_emergency(index);
@@ -85,6 +104,7 @@ impl Supervisor {
             } = fault
             {
                 self.account(badge, consumed);
+                self.count_end(index, End::Timeout);
                 self.timeout(environment, index, &component, badge);
             } else {
                 let outcome = Outcome::from(fault);
@@ -111,8 +131,13 @@ impl Supervisor {
     ) {
         if let Outcome::Exited(code) = outcome {
             println!("supervisor: `{}` has ended with {code}", component.name);
+            self.ends[index].last = End::Done;
             return self.stop(environment, index);
         }
+        self.count_end(index, match outcome {
+            Outcome::Faulted(_) => End::Fault,
+            _ => End::Panic,
+        });
         let action = match component.on_fault {
             OnFault::Supervisor { action } => action,
             OnFault::Handler { .. } => Action::Stop,
@@ -215,20 +240,26 @@ impl Supervisor {
         };
         let thread = (member.thread(), self.objects.fault_reply);
         let end = emergency.end(own, thread, self.returning[index])?;
-        self.returning[index] = end == End::Later;
+        self.returning[index] = end == emergency::End::Later;
         Ok(())
     }
 
     /// Adds time that the kernel has reported, and does not report again, for each watcher.
-    fn account(&self, context: usize, consumed: Microseconds) {
+    fn account(&mut self, context: usize, consumed: Microseconds) {
         let Some((_, index)) = bearer(context) else {
             return;
         };
+        self.used[index] = self.used[index] + consumed;
         for times in self.objects.own.iter().filter_map(|own| own.times) {
             if let Some(word) = times.words.get(index) {
                 word.fetch_add(consumed.0 as usize, Relaxed);
             }
         }
+    }
+
+    fn count_end(&mut self, index: usize, last: End) {
+        let count = self.ends[index].count.saturating_add(1);
+        self.ends[index] = Ends { count, last };
     }
 
     /// Lets a component continue after a timeout.

@@ -12,6 +12,8 @@ register_bitfields! [u32,
         TRANSMITTER OFFSET(4) NUMBITS(1) []
     ],
     Status [
+        /// In the queue are as many bytes as its trigger says.
+        RECEIVE_TRIGGER OFFSET(0) NUMBITS(1) [],
         RECEIVE_EMPTY OFFSET(1) NUMBITS(1) [],
         TRANSMIT_EMPTY OFFSET(3) NUMBITS(1) [],
         TRANSMIT_FULL OFFSET(4) NUMBITS(1) []
@@ -28,6 +30,8 @@ register_structs! {
         // Writing one clears.
         (0x14 => interrupts: ReadWrite<u32, Status::Register>),
         (0x18 => _reserved2),
+        (0x20 => receive_trigger: ReadWrite<u32>),
+        (0x24 => _reserved3),
         (0x2c => status: ReadOnly<u32, Status::Register>),
         (0x30 => queue: ReadWrite<u32>),
         (0x34 => @END),
@@ -43,6 +47,7 @@ impl Serial {
         // SAFETY: the place is one of registers that stay mapped, and only this port uses them.
         let registers = unsafe { &*device.place::<Registers>(0) };
         registers.disable.set(u32::MAX);
+        registers.receive_trigger.set(1);
         registers
             .control
             .write(Control::TRANSMITTER::SET + Control::RECEIVER::SET);
@@ -64,9 +69,10 @@ impl Serial {
         (!is_empty).then(|| self.0.queue.get() as u8)
     }
 
-    /// Sets whether there is an interrupt when there is room again.
+    /// Sets whether there is an interrupt when there is room again; there is then none for received bytes.
     pub fn set_interrupt(&self, wanted: bool) {
         if wanted {
+            self.0.disable.write(Status::RECEIVE_TRIGGER::SET);
             self.0.enable.write(Status::TRANSMIT_EMPTY::SET);
             return;
         }
@@ -74,5 +80,17 @@ impl Serial {
         // It stays until it is cleared, and comes when the queue becomes empty, not as long as it is: cleared
         // when it is wanted, that of a queue that is empty already would be lost.
         self.0.interrupts.write(Status::TRANSMIT_EMPTY::SET);
+    }
+
+    /// Sets whether there is an interrupt when a byte was received; there is then none when there is room again.
+    pub fn set_receive_interrupt(&self, wanted: bool) {
+        self.0
+            .disable
+            .write(Status::TRANSMIT_EMPTY::SET + Status::RECEIVE_TRIGGER::SET);
+        // It stays until it is cleared, and comes again as long as there is a byte.
+        self.0.interrupts.write(Status::RECEIVE_TRIGGER::SET);
+        if wanted {
+            self.0.enable.write(Status::RECEIVE_TRIGGER::SET);
+        }
     }
 }

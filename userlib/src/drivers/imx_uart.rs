@@ -14,6 +14,8 @@ register_bitfields! [u32,
     ],
     Control1 [
         ENABLE OFFSET(0) NUMBITS(1) [],
+        /// Interrupts when a byte was received.
+        RECEIVER_READY OFFSET(9) NUMBITS(1) [],
         /// Interrupts when the transmit queue has room.
         TRANSMITTER_READY OFFSET(13) NUMBITS(1) []
     ],
@@ -79,9 +81,15 @@ impl Serial {
         ready.then(|| receive.read(Receive::DATA) as u8)
     }
 
-    /// Sets whether there is an interrupt when there is room again.
+    /// Sets whether there is an interrupt when there is room again; there is then none for received bytes.
     pub fn set_interrupt(&self, wanted: bool) {
         let transmit = Control1::TRANSMITTER_READY.val(wanted.into());
         self.0.control1.write(Control1::ENABLE::SET + transmit);
+    }
+
+    /// Sets whether there is an interrupt when a byte was received; there is then none when there is room again.
+    pub fn set_receive_interrupt(&self, wanted: bool) {
+        let receive = Control1::RECEIVER_READY.val(wanted.into());
+        self.0.control1.write(Control1::ENABLE::SET + receive);
     }
 }

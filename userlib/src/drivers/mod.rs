@@ -16,6 +16,7 @@ mod pit;
 mod pl011;
 #[cfg(target_arch = "x86_64")]
 mod uart_16550;
+mod line;
 mod writer;
 
 #[cfg(feature = "devices-zynqmp")]
@@ -32,6 +33,7 @@ use pit::Timer;
 pub use pl011::Serial;
 #[cfg(target_arch = "x86_64")]
 pub use uart_16550::Serial;
+pub use line::{Key, Line};
 pub use writer::Writer;
 
 use crate::cap::{IrqHandler, Notification, Slot};

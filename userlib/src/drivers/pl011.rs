@@ -20,6 +20,7 @@ register_bitfields! [u32,
         RECEIVER OFFSET(9) NUMBITS(1) []
     ],
     Interrupts [
+        RECEIVE OFFSET(4) NUMBITS(1) [],
         TRANSMIT OFFSET(5) NUMBITS(1) []
     ]
 ];
@@ -72,9 +73,15 @@ impl Serial {
         (!is_empty).then(|| self.0.data.get() as u8)
     }
 
-    /// Sets whether there is an interrupt when there is room again.
+    /// Sets whether there is an interrupt when there is room again; there is then none for received bytes.
     pub fn set_interrupt(&self, wanted: bool) {
         let transmit = Interrupts::TRANSMIT.val(wanted.into());
         self.0.interrupts.write(transmit);
+    }
+
+    /// Sets whether there is an interrupt when a byte was received; there is then none when there is room again.
+    pub fn set_receive_interrupt(&self, wanted: bool) {
+        let receive = Interrupts::RECEIVE.val(wanted.into());
+        self.0.interrupts.write(receive);
     }
 }

@@ -14,6 +14,8 @@ const LINE_STATUS: u16 = 5;
 const RECEIVED: u8 = 1;
 /// Line status: the transmit register is free.
 const READY: u8 = 1 << 5;
+/// Interrupt enable: a received byte is available.
+const RECEIVE: u8 = 1;
 /// Interrupt enable: the transmit register is free.
 const TRANSMIT: u8 = 1 << 1;
 
@@ -47,9 +49,17 @@ impl Serial {
         is_there.then(|| self.0.read8(DATA))
     }
 
-    /// Sets whether there is an interrupt when there is room again.
+    /// Sets whether there is an interrupt when there is room again; there is then none for received bytes.
     pub fn set_interrupt(&self, wanted: bool) {
         self.0
             .write8(INTERRUPT_ENABLE, if wanted { TRANSMIT } else { 0 });
+    }
+
+    /// Sets whether there is an interrupt when a byte was received; there is then none when there is room again.
+    pub fn set_receive_interrupt(&self, wanted: bool) {
+        // Off in between: the interrupt comes when the line rises.
+        self.0.write8(INTERRUPT_ENABLE, 0);
+        self.0
+            .write8(INTERRUPT_ENABLE, if wanted { RECEIVE } else { 0 });
     }
 }

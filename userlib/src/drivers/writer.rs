@@ -25,6 +25,18 @@ impl Writer {
         }
     }
 
+    /// The next received byte, if there is one.
+    pub fn read(&self) -> Option<u8> {
+        self.serial.read()
+    }
+
+    /// Lets the interrupt come when a byte is received, or at once if one was. After [`write`](Self::write) this has to be
+    /// said again.
+    pub fn listen(&self) {
+        self.interrupt.acknowledge();
+        self.serial.set_receive_interrupt(true);
+    }
+
     fn wait(&self) {
         // Acknowledged before it is wanted, and not after it has come: one that comes while a server waits for
         // requests, as after a restart, is received there, and nothing acknowledges it.

@@ -3,6 +3,7 @@
 use super::{Error, Part, Shared, Text, Value, words};
 use crate::server::{ABORTED, CallError};
 use crate::{CPtr, Message};
+use core::fmt::Write;
 use core::sync::atomic::AtomicUsize;
 
 crate::value! {
@@ -119,6 +120,11 @@ fn words_that_are_no_value_are_refused() {
 fn a_long_text_is_cut_between_letters() {
     assert_eq!(Text::<4>::new("ab\u{f6}\u{f6}").as_str(), "ab\u{f6}");
     assert_eq!(Text::<3>::new("ab\u{f6}").as_str(), "ab");
+    let mut text = Text::<4>::default();
+    write!(text, "{}{}", 12, "ab").unwrap();
+    assert_eq!(text.as_str(), "12ab");
+    assert!(write!(text, "c").is_err());
+    assert_eq!(text.as_str(), "12ab");
 }
 
 #[test]

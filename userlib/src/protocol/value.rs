@@ -1,6 +1,7 @@
 //! What can be an argument or a result.
 
 use crate::Microseconds;
+use core::fmt;
 
 /// An argument or a result: a fixed number of words.
 ///
@@ -219,6 +220,26 @@ impl<const N: usize> Text<N> {
         let bytes = self.bytes.get(..self.length).unwrap_or_default();
         // Both ways to make one have checked it.
         core::str::from_utf8(bytes).unwrap_or_default()
+    }
+}
+
+impl<const N: usize> Default for Text<N> {
+    fn default() -> Self {
+        Self {
+            length: 0,
+            bytes: [0; N],
+        }
+    }
+}
+
+/// Appends; a part that does not fit is left out, and is an error.
+impl<const N: usize> fmt::Write for Text<N> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.length + text.len();
+        let place = self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?;
+        place.copy_from_slice(text.as_bytes());
+        self.length = end;
+        Ok(())
     }
 }
 

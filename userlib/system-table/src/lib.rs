@@ -59,7 +59,7 @@ pub const MOST_INTERRUPTS: usize = 8;
 pub const LONGEST_NAME: usize = 32;
 
 const MAGIC: u32 = 0x5442_5345;
-const VERSION: u16 = 7;
+const VERSION: u16 = 8;
 
 /// Why a table cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

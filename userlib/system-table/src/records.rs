@@ -273,6 +273,11 @@ choice! {
             /// The text.
             value: &'a str,
         } = 10,
+        /// The right to ask the supervisor.
+        Supervisor {
+            /// The name.
+            name: &'a str,
+        } = 11,
     }
 }
 
@@ -290,7 +295,8 @@ impl<'a> Gift<'a> {
             | Self::Registers { name, .. }
             | Self::Ports { name, .. }
             | Self::Interrupt { name, .. }
-            | Self::Text { name, .. } => name,
+            | Self::Text { name, .. }
+            | Self::Supervisor { name } => name,
         }
     }
 

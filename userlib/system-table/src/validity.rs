@@ -151,7 +151,7 @@ fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage>
                 ensure(region < table.regions.count, "shared memory does not exist")?;
             }
             Gift::Wait { bit: its, .. } => bit(its)?,
-            Gift::Number { .. } => {}
+            Gift::Number { .. } | Gift::Supervisor { .. } => {}
             Gift::Text { value, .. } => texts += value.len(),
             Gift::Registers { address, pages, .. } => {
                 let size = u64::from(pages) * PAGE;

@@ -72,7 +72,7 @@ const ENDPOINT: Endpoint = Endpoint {
     tell_budget: false,
 };
 
-const GIFTS: [Gift; 8] = [
+const GIFTS: [Gift; 9] = [
     Gift::Serve {
         name: "requests",
         endpoint: 0,
@@ -103,6 +103,9 @@ const GIFTS: [Gift; 8] = [
         last: 0x2ff,
     },
     INTERRUPT,
+    Gift::Supervisor {
+        name: "supervisor",
+    },
     Gift::Text {
         name: "says",
         value: "a text \u{e9}",
@@ -347,7 +350,10 @@ fn walk(table: &Table) {
                 }
                 Gift::Interrupt { bit, .. } => assert!(bit < 64),
                 Gift::Registers { pages, .. } => assert!(usize::from(pages) <= 64),
-                Gift::Wait { .. } | Gift::Number { .. } | Gift::Ports { .. } => {}
+                Gift::Wait { .. }
+                | Gift::Number { .. }
+                | Gift::Ports { .. }
+                | Gift::Supervisor { .. } => {}
                 Gift::Text { value, .. } => assert!(value.len() <= 255),
             }
         }

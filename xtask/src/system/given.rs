@@ -9,6 +9,9 @@ use system_description::system::{Component, EndpointId, System};
 
 use crate::Result;
 
+/// The name of the right to ask the supervisor.
+pub(super) const SUPERVISOR: &str = "supervisor";
+
 /// A field: its type, how it is found, and what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Field {
@@ -123,6 +126,10 @@ fn fields(system: &System, one: &Component, all: &[&Component]) -> Vec<Field> {
             false => "::userlib::given::Sender".to_string(),
         });
         fields.push(field(&call.name, &kind, what));
+    }
+    if one.asks_supervisor {
+        let what = "The supervisor, which it may ask".to_string();
+        fields.push(field(SUPERVISOR, "::userlib::supervision::requests::Client", what));
     }
     if !one.waits.is_empty() || !one.interrupts.is_empty() {
         fields.push(Field {
@@ -299,6 +306,14 @@ mod tests {
             of(&described(&other)).unwrap_err().to_string(),
             "`server` and `server` are different things of `client` with the same name"
         );
+    }
+
+    #[test]
+    fn the_supervisor_is_asked_by_its_protocol() {
+        let text = TWO.replace("loud = true, rate = 7 }", "rate = 7 }\nasks-supervisor = true");
+        let sources = of(&described(&text)).unwrap();
+        assert!(sources["client"].contains("pub supervisor: ::userlib::supervision::requests::Client,"));
+        assert!(!sources["server"].contains("supervision"));
     }
 
     #[test]

@@ -42,8 +42,8 @@ const STREAM: &str = "stream";
 /// Tests that are the run of an example system.
 const SYSTEM: &str = "system";
 
-/// The examples that are run on every platform: new users try the first, and the second drives a board's devices.
-const EVERYWHERE: [&str; 2] = ["demo", "lines"];
+/// The examples that are run on every platform: new users try the first, and the others drive a board's serial port.
+const EVERYWHERE: [&str; 3] = ["demo", "lines", "shell"];
 /// The examples that depend on an architecture: they read what a faulting thread has left behind.
 const ON_ARCHITECTURES: [&str; 2] = ["faults", "restarts"];
 /// The test of a trace.

@@ -15,6 +15,7 @@ use super::heard::Heard;
 use super::plan;
 use super::screen::Place;
 use super::tally::Tally;
+use super::typist::Typist;
 use super::verdict::{End, judge, verdict};
 use crate::archive::FILTER;
 use crate::build::{self, Built, Request, RootTask, UserProfile};
@@ -329,7 +330,7 @@ impl Run<'_> {
         supervisor: &Supervisor,
         heard: &Heard,
         ram: Option<&Path>,
-        show: impl FnMut(&[u8]) + Send,
+        mut show: impl FnMut(&[u8]) + Send,
     ) -> Result<Ending> {
         let platform = self.platform;
         let mut more: Vec<OsString> = Vec::new();
@@ -368,8 +369,17 @@ impl Run<'_> {
         };
         let _busy = self.is_stress.then(Busy::begin);
         let mut command = machine.command(&setup::emulator(platform)?);
-        let (mut child, _processor) = machine.start(command.stdin(Stdio::null()))?;
-        let ending = supervisor.watch(&mut child, Some(self.timeout()), show)?;
+        let typed = &self.system.types;
+        let input = match typed.is_empty() {
+            true => Stdio::null(),
+            false => Stdio::piped(),
+        };
+        let (mut child, _processor) = machine.start(command.stdin(input))?;
+        let mut typist = Typist::new(typed, child.stdin.take());
+        let ending = supervisor.watch(&mut child, Some(self.timeout()), |bytes| {
+            show(bytes);
+            typist.see(bytes);
+        })?;
         if let Some(log) = log {
             log.close();
         }

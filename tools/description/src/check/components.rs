@@ -190,6 +190,7 @@ fn component<'f>(
         interrupts: Vec::new(),
         watches: Vec::new(),
         ends_run: one.ends_run.as_ref().is_some_and(|ends| **ends),
+        asks_supervisor: one.asks_supervisor.as_ref().is_some_and(|asks| **asks),
         floating_point: one.floating_point.as_ref().is_some_and(|may| **may),
         on_fault: FaultAction::Stop,
         on_timeout: TimeoutAction::Wait,

@@ -43,8 +43,10 @@ pub(super) fn all(draft: &mut Draft, report: &mut Report) {
                 report.add(Diagnostic::error(Kind::Conflict, &ends.span, message).help(help));
             }
         }
-        if let Some(may) = source.floating_point.as_ref().filter(|may| ***may) {
-            supervised(draft, &may.span, report);
+        for may in [&source.floating_point, &source.asks_supervisor] {
+            if let Some(may) = may.as_ref().filter(|may| ***may) {
+                supervised(draft, &may.span, report);
+            }
         }
         watches(draft, id, report);
         restarts(draft, id, report);

@@ -51,11 +51,14 @@ fn endpoints(draft: &mut Draft, server: ComponentId, report: &mut Report) {
         if let Some(threshold) = &one.threshold {
             time::duration(threshold, "threshold", report);
         }
+        if let Some(protocol) = &one.protocol {
+            path(protocol, report);
+        }
         let id = EndpointId(draft.system.endpoints.len());
         draft.system.endpoints.push(Endpoint {
             name: name.value.clone(),
             server,
-            protocol: one.protocol.clone(),
+            protocol: one.protocol.as_ref().map(|one| one.value.clone()),
             cost: one.cost.as_ref().map(|cost| **cost),
             service: one.service.as_ref().map(|service| **service),
             threshold: one.threshold.as_ref().map(|threshold| **threshold),
@@ -64,6 +67,20 @@ fn endpoints(draft: &mut Draft, server: ComponentId, report: &mut Report) {
             tell_budget: one.tell_budget,
         });
         draft.system.components[server.0].serves.push(id);
+    }
+}
+
+/// A protocol is a path of Rust.
+fn path(protocol: &At<String>, report: &mut Report) {
+    let is_name = |name: &str| {
+        let mut letters = name.chars();
+        letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
+            && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+    };
+    if !(protocol.contains("::") && protocol.split("::").all(is_name)) {
+        let message = format!("`{}` is no path of a protocol", protocol.value);
+        let help = "write the crate, with `_` for `-`, and the module: `CRATE::MODULE`";
+        report.add(Diagnostic::error(Kind::BadValue, &protocol.span, message).help(help));
     }
 }
 

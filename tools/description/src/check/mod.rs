@@ -14,7 +14,7 @@ use serde_spanned::Spanned;
 use toml::de::DeTable;
 
 use crate::decode::{Gap, decode};
-use crate::file::{self, At, File, Many};
+use crate::file::{self, At, File, Many, Typed};
 use crate::platform::Platform;
 use crate::report::{Diagnostic, Kind, Report, Severity, Source, Span};
 use crate::suggest::nearest;
@@ -55,6 +55,8 @@ pub struct Outline {
     pub fails_after: Vec<String>,
     /// What a run must print.
     pub prints: Vec<String>,
+    /// What is typed during a test run.
+    pub types: Vec<Typed>,
 }
 
 /// Checks a description for those of the platforms on which it runs.
@@ -121,6 +123,7 @@ pub fn outline(source: Source) -> Result<Outline, Vec<Diagnostic>> {
             .map(|names| names.value.into_iter().map(|name| name.value).collect()),
         fails_after: file.test.fails_after,
         prints: file.test.prints,
+        types: file.test.types,
     })
 }
 

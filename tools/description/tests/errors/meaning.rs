@@ -4,6 +4,21 @@ use super::{Case, Kind};
 
 pub(super) const CASES: &[Case] = &[
     (
+        "[component.a]\npassive = true\npriority = 2\nserves.x = { protocol = \"my-crate::sums\" }\n\
+         [component.b]\nslice = \"1 ms\"\npriority = 1\ncalls = [\"a\"]",
+        &[(
+            Kind::BadValue,
+            "s:4:25: error: `my-crate::sums` is no path of a protocol; write the crate, with `_` for `-`, and the module: `CRATE::MODULE`",
+        )],
+    ),
+    (
+        "root = \"r\"\n[component.a]\nslice = \"1 ms\"\npriority = 1\nasks-supervisor = true",
+        &[(
+            Kind::Conflict,
+            "s:5:19: error: the supervisor would do this, and the own root task `r` is in its place; write `{ handler = \"COMPONENT.ENDPOINT\" }`, or remove `root`",
+        )],
+    ),
+    (
         "[component.a]\nprogram = \"p\"\nslice = \"1 ms\"\npriority = 1\narguments.rate = -1\n\
          [component.b]\nprogram = \"p\"\nslice = \"1 ms\"\npriority = 1\narguments.rate = 3_000_000_000",
         &[(

@@ -148,7 +148,7 @@ pub fn result<T: Value>(
 #[doc(hidden)]
 pub use value::write;
 
-/// Makes a module of a protocol; see [`protocol`](crate::protocol).
+/// Makes a module of a protocol; see [`protocol`](mod@crate::protocol).
 #[macro_export]
 macro_rules! protocol {
     (

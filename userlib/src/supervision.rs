@@ -44,6 +44,21 @@ crate::value! {
 }
 
 crate::value! {
+    /// The memory of a component, in bytes, and how much of it was used at the most.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Memory {
+        /// Its stack.
+        pub stack: usize,
+        /// The most that it has used of this, since its start.
+        pub stack_used: usize,
+        /// Its heap.
+        pub heap: usize,
+        /// The most that it has used of this.
+        pub heap_used: usize,
+    }
+}
+
+crate::value! {
     /// Why a component does not start again.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum NotAgain {
@@ -61,6 +76,9 @@ crate::protocol! {
     pub mod requests, version 1 {
         /// The state of a component, by its place in the description; none after the last one.
         fn report(index: usize) -> Option<Report>;
+        /// The memory of a component, by its place; none after the last one, or if it has more than can be looked at. The
+        /// supervisor reads all of it that is not used.
+        fn memory(index: usize) -> Option<Memory>;
         /// Starts a component again, as after a fault; this does not count for its limit of restarts.
         fn restart(name: Text<32>) -> Result<(), NotAgain>;
     }

@@ -144,16 +144,20 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BuildArguments) -> Result {
     };
     let built = build(workspace, &tools, &request)?;
     let row = |name: String, file: &Path| Ok((name, Sizes::of(&fs::read(file)?)?));
-    let rows: Result<Vec<_>> = [
+    let own = [
         (
             format!("kernel ({}, {})", platform.name, arguments.kernel.name()),
             &built.kernel,
         ),
         (format!("root task ({})", system.root), &built.root_task),
-    ]
-    .into_iter()
-    .map(|(name, file)| row(name, file))
-    .collect();
+    ];
+    let programs = system.components.iter().zip(&built.components);
+    let programs = programs.map(|(name, file)| (format!("program ({name})"), file));
+    let rows: Result<Vec<_>> = own
+        .into_iter()
+        .chain(programs)
+        .map(|(name, file)| row(name, file))
+        .collect();
     say(&sizes::table(&rows?));
     println!("{}", built.image.display());
     Ok(Outcome::Success)

@@ -6,7 +6,7 @@ use system_table::{Component, Gift, Gifts, MOST_INTERRUPTS, OnFault, OnTimeout, 
 use userlib::abi::thread_flags::FPU_DISABLED;
 use userlib::cap::{Attributes, IrqHandler, Line, Tcb};
 use userlib::loader::Program;
-use userlib::process::{Complete, Inspection, MOST_WRITABLE_PAGES, ProcessSize};
+use userlib::process::{Complete, HighWater, Inspection, MOST_WRITABLE_PAGES, ProcessSize};
 use userlib::server::Passive;
 use userlib::startup::{NOTIFICATION, TIMES};
 use userlib::time::Clock;
@@ -198,6 +198,12 @@ impl Member {
         let program = Program::parse(self.program)?;
         let (process, stack) = (&self.process, self.size.stack());
         process.inspect(environment, component.program, &program, &stack)
+    }
+
+    /// How much of its stack and its heap it has used at the most.
+    pub fn high_water(&self, environment: &mut Environment) -> Result<HighWater> {
+        let program = Program::parse(self.program)?;
+        self.process.high_water(environment, &program, self.size)
     }
 
     /// Stops it.

@@ -75,7 +75,12 @@ impl Supervisor {
             returning: [false; MOST_COMPONENTS],
             clock,
             used: [Microseconds(0); MOST_COMPONENTS],
-            ends: [const { Ends { count: 0, last: End::None } }; MOST_COMPONENTS],
+            ends: [const {
+                Ends {
+                    count: 0,
+                    last: End::None,
+                }
+            }; MOST_COMPONENTS],
         }
     }
 
@@ -134,10 +139,13 @@ impl Supervisor {
             self.ends[index].last = End::Done;
             return self.stop(environment, index);
         }
-        self.count_end(index, match outcome {
-            Outcome::Faulted(_) => End::Fault,
-            _ => End::Panic,
-        });
+        self.count_end(
+            index,
+            match outcome {
+                Outcome::Faulted(_) => End::Fault,
+                _ => End::Panic,
+            },
+        );
         let action = match component.on_fault {
             OnFault::Supervisor { action } => action,
             OnFault::Handler { .. } => Action::Stop,

@@ -116,7 +116,10 @@ mod tests {
     #[test]
     fn letters_are_shown_until_the_line_is_full() {
         assert_eq!(typed("top"), ("top".to_string(), Key::Shows(b'p')));
-        assert_eq!(typed("12345678"), ("12345678".to_string(), Key::Shows(b'8')));
+        assert_eq!(
+            typed("12345678"),
+            ("12345678".to_string(), Key::Shows(b'8'))
+        );
         assert_eq!(typed("123456789"), ("12345678".to_string(), Key::Nothing));
         assert_eq!(typed("a\u{f6}b").0, "ab");
         assert_eq!(typed("top\r"), ("top".to_string(), Key::Ends));

@@ -10,13 +10,13 @@ mod epit;
 mod generic_timer;
 #[cfg(any(feature = "devices-imx31", feature = "devices-imx6"))]
 mod imx_uart;
+mod line;
 #[cfg(target_arch = "x86_64")]
 mod pit;
 #[cfg(feature = "devices-virt")]
 mod pl011;
 #[cfg(target_arch = "x86_64")]
 mod uart_16550;
-mod line;
 mod writer;
 
 #[cfg(feature = "devices-zynqmp")]
@@ -27,13 +27,13 @@ use epit::Timer;
 use generic_timer::Timer;
 #[cfg(any(feature = "devices-imx31", feature = "devices-imx6"))]
 pub use imx_uart::Serial;
+pub use line::{Key, Line};
 #[cfg(target_arch = "x86_64")]
 use pit::Timer;
 #[cfg(feature = "devices-virt")]
 pub use pl011::Serial;
 #[cfg(target_arch = "x86_64")]
 pub use uart_16550::Serial;
-pub use line::{Key, Line};
 pub use writer::Writer;
 
 use crate::cap::{IrqHandler, Notification, Slot};

@@ -42,15 +42,13 @@ impl Complete {
             count: 0,
         };
         let mut code = 0..0;
-        let mut written = 0;
         for segment in program.segments() {
             let segment = segment?;
             if segment.execute {
                 code = segment.address..segment.address + segment.size;
-            } else if segment.rights == Rights::READ_WRITE {
-                written += segment.size.div_ceil(PAGE);
             }
         }
+        let written = written_pages(program)?;
         // After an overflow it points below the stack.
         let first = found.registers.0[SP].max(stack.start) & !(size_of::<usize>() - 1);
         for page in (first & !(PAGE - 1)..stack.end)
@@ -70,6 +68,18 @@ impl Complete {
         }
         Ok(found)
     }
+}
+
+/// The number of pages that a program may write, without its stack and its heap.
+pub(super) fn written_pages(program: &Program) -> Result<usize> {
+    let mut pages = 0;
+    for segment in program.segments() {
+        let segment = segment?;
+        if segment.rights == Rights::READ_WRITE {
+            pages += segment.size.div_ceil(PAGE);
+        }
+    }
+    Ok(pages)
 }
 
 impl Inspection<'_> {

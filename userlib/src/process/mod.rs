@@ -8,11 +8,13 @@
 //! capabilities that the parent gives are in the slots from 16 on.
 
 mod gifts;
+mod high_water;
 mod inspection;
 mod parts;
 mod reset;
 mod shared_program;
 
+pub use high_water::HighWater;
 pub use inspection::Inspection;
 pub use reset::{Complete, MOST_WRITABLE_PAGES};
 pub use shared_program::SharedProgram;

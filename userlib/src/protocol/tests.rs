@@ -90,7 +90,13 @@ fn values_have_the_words_that_the_table_says() {
     is_laid_out_as(Refused::Missing, &[1]);
     is_laid_out_as(Ok::<_, Refused>((5u8, 6u8)), &[0, 5, 6]);
     is_laid_out_as(Err::<(u8, u8), _>(Refused::Missing), &[1, 1, 0]);
-    is_laid_out_as(Part { first: 3, length: 9 }, &[3, 9]);
+    is_laid_out_as(
+        Part {
+            first: 3,
+            length: 9,
+        },
+        &[3, 9],
+    );
     is_laid_out_as(Text::<3>::new("ab"), &[2, 0x6261]);
     let long = 0x0102_0304_0506_0708u64;
     match usize::BITS {
@@ -152,7 +158,10 @@ fn hostile_messages_get_errors_and_reach_no_service() {
         assert_eq!(refusal, Err(Error::OtherVersion(3)), "{label:x}");
     }
     for label in [0x303, 0x3ff] {
-        assert_eq!(refused(Message::new(label, &[5, 0])), Err(Error::NoOperation));
+        assert_eq!(
+            refused(Message::new(label, &[5, 0])),
+            Err(Error::NoOperation)
+        );
     }
     let malformed = Err(Error::Malformed);
     assert_eq!(refused(Message::empty(0x300)), malformed);
@@ -187,10 +196,22 @@ fn parts_of_shared_memory_are_checked() {
     assert_eq!(shared.put(3, b"hello, world"), None);
     assert_eq!(shared.copy(part, &mut [0; 11]), None, "it does not fit");
     for part in [
-        Part { first: 4, length: 1 },
-        Part { first: usize::MAX, length: 8 },
-        Part { first: 3, length: 9 },
-        Part { first: 0, length: usize::MAX },
+        Part {
+            first: 4,
+            length: 1,
+        },
+        Part {
+            first: usize::MAX,
+            length: 8,
+        },
+        Part {
+            first: 3,
+            length: 9,
+        },
+        Part {
+            first: 0,
+            length: usize::MAX,
+        },
     ] {
         assert_eq!(shared.copy(part, &mut [0; 64]), None, "{part:?}");
     }

@@ -103,9 +103,7 @@ const GIFTS: [Gift; 9] = [
         last: 0x2ff,
     },
     INTERRUPT,
-    Gift::Supervisor {
-        name: "supervisor",
-    },
+    Gift::Supervisor { name: "supervisor" },
     Gift::Text {
         name: "says",
         value: "a text \u{e9}",

@@ -119,8 +119,15 @@ const OVERLOADS: &[(&str, &str, &str, &str)] = &[
         "display",
     ),
     ("pieces", "\"100 us\"", "\"2300 us\"", "sampler"),
+    (
+        "protocol",
+        "\"5 ms\"\nperiod = \"20",
+        "\"14.5 ms\"\nperiod = \"20",
+        "stranger",
+    ),
     ("rates", "\"500 us\"", "\"900 us\"", "bus"),
     ("restarts", "\"15 ms\"", "\"38 ms\"", "client"),
+    ("shell", "\"3 ms\"", "\"8 ms\"", "worker"),
     ("tolls", "\"5 ms\"", "\"12 ms\"", "saver"),
 ];
 

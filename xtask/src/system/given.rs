@@ -129,7 +129,11 @@ fn fields(system: &System, one: &Component, all: &[&Component]) -> Vec<Field> {
     }
     if one.asks_supervisor {
         let what = "The supervisor, which it may ask".to_string();
-        fields.push(field(SUPERVISOR, "::userlib::supervision::requests::Client", what));
+        fields.push(field(
+            SUPERVISOR,
+            "::userlib::supervision::requests::Client",
+            what,
+        ));
     }
     if !one.waits.is_empty() || !one.interrupts.is_empty() {
         fields.push(Field {
@@ -300,8 +304,11 @@ mod tests {
         assert!(client.contains("pub server: ::sums::addition::Client,"));
         assert!(client.contains("server: ::sums::addition::Client::find(startup, \"server\")"));
         // Another server under the same name has another protocol.
-        let other = text.replace("[memory]", "[component.other]\nprogram = \"client\"\nslice = \"5 ms\"\npriority = 7\n\
-            calls = { server = \"log\" }\n[memory]");
+        let other = text.replace(
+            "[memory]",
+            "[component.other]\nprogram = \"client\"\nslice = \"5 ms\"\npriority = 7\n\
+            calls = { server = \"log\" }\n[memory]",
+        );
         assert_eq!(
             of(&described(&other)).unwrap_err().to_string(),
             "`server` and `server` are different things of `client` with the same name"
@@ -310,9 +317,14 @@ mod tests {
 
     #[test]
     fn the_supervisor_is_asked_by_its_protocol() {
-        let text = TWO.replace("loud = true, rate = 7 }", "rate = 7 }\nasks-supervisor = true");
+        let text = TWO.replace(
+            "loud = true, rate = 7 }",
+            "rate = 7 }\nasks-supervisor = true",
+        );
         let sources = of(&described(&text)).unwrap();
-        assert!(sources["client"].contains("pub supervisor: ::userlib::supervision::requests::Client,"));
+        assert!(
+            sources["client"].contains("pub supervisor: ::userlib::supervision::requests::Client,")
+        );
         assert!(!sources["server"].contains("supervision"));
     }
 

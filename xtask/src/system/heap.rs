@@ -69,7 +69,11 @@ mod tests {
         manifest("");
         require(&poor, folder.path()).unwrap();
         manifest("'heap'");
-        require(&described(&format!("{COMPONENT}heap = '4 KiB'")), folder.path()).unwrap();
+        require(
+            &described(&format!("{COMPONENT}heap = '4 KiB'")),
+            folder.path(),
+        )
+        .unwrap();
         assert_eq!(
             require(&poor, folder.path()).unwrap_err().to_string(),
             "`a` has no heap, but its program `p` allocates; add `heap = \"16 KiB\"` to [component.a], or leave out the \

@@ -295,8 +295,14 @@ fn gifts<'a>(system: &'a System, one: &'a Component) -> Vec<Gift<'a>> {
         bit: one.bit as u8,
     });
     let gifts = serves.chain(calls).chain(waits).chain(signals).chain(maps);
-    let supervisor = one.asks_supervisor.then_some(Gift::Supervisor { name: SUPERVISOR });
-    let gifts = gifts.chain(supervisor).chain(registers).chain(ports).chain(interrupts);
+    let supervisor = one
+        .asks_supervisor
+        .then_some(Gift::Supervisor { name: SUPERVISOR });
+    let gifts = gifts
+        .chain(supervisor)
+        .chain(registers)
+        .chain(ports)
+        .chain(interrupts);
     gifts.chain(arguments).chain(watches).collect()
 }
 

@@ -45,9 +45,10 @@ fn main(given: Given) {
         match (words.next(), words.next(), words.next()) {
             (None, _, _) => {}
             (Some("help"), None, _) => shell.say(format_args!(
-                "top, faults, restart COMPONENT, help, exit\n"
+                "top, memory, faults, restart COMPONENT, help, exit\n"
             )),
             (Some("top"), None, _) => shell.top(),
+            (Some("memory"), None, _) => shell.memory(),
             (Some("faults"), None, _) => shell.faults(),
             (Some("restart"), Some(name), None) => shell.restart(name),
             (Some("exit"), None, _) => return,
@@ -89,15 +90,25 @@ impl Shell {
     fn top(&mut self) {
         let now = self.clock.now();
         let passed = Microseconds(now.0 - self.at.0);
-        self.say(format_args!("{:<16}{:>8}{:>9}  state\n", "component", "promised", "used"));
+        self.say(format_args!(
+            "{:<16}{:>8}{:>9}  state\n",
+            "component", "promised", "used"
+        ));
         for (place, report) in self.reports().enumerate() {
             let used = Microseconds(report.used.0 - self.used[place].0);
             self.used[place] = report.used;
-            let state = if report.has_stopped { "stopped" } else { "runs" };
+            let state = if report.has_stopped {
+                "stopped"
+            } else {
+                "runs"
+            };
             let name = report.name.as_str();
             let used = Share::of(used, passed);
             match report.is_passive {
-                true => self.say(format_args!("{name:<16}{:>8}{used:>9}  passive, {state}\n", "")),
+                true => self.say(format_args!(
+                    "{name:<16}{:>8}{used:>9}  passive, {state}\n",
+                    ""
+                )),
                 false => {
                     let promised = Share::of(report.budget, report.period);
                     self.say(format_args!("{name:<16}{promised:>8}{used:>9}  {state}\n"));
@@ -105,6 +116,24 @@ impl Shell {
             }
         }
         self.at = now;
+    }
+
+    /// How much of stacks and heaps was used at the most, in bytes.
+    fn memory(&self) {
+        self.say(format_args!(
+            "{:<16}{:>16}{:>18}\n",
+            "component", "stack", "heap"
+        ));
+        for (place, report) in self.reports().enumerate() {
+            let name = report.name.as_str();
+            match self.supervisor.memory(place) {
+                Ok(Some(memory)) => self.say(format_args!(
+                    "{name:<16}{:>7} of {:>5}{:>9} of {:>5}\n",
+                    memory.stack_used, memory.stack, memory.heap_used, memory.heap
+                )),
+                _ => self.say(format_args!("{name:<16} unknown\n")),
+            }
+        }
     }
 
     /// What has failed.
@@ -121,9 +150,15 @@ impl Shell {
                 End::Timeout => "the end of its time",
                 End::Done => "its normal end",
             };
-            let state = if report.has_stopped { "stopped" } else { "runs" };
+            let state = if report.has_stopped {
+                "stopped"
+            } else {
+                "runs"
+            };
             let (name, count) = (report.name.as_str(), report.failures);
-            self.say(format_args!("{name}: {count} failures, the last one {last}; {state}\n"));
+            self.say(format_args!(
+                "{name}: {count} failures, the last one {last}; {state}\n"
+            ));
         }
     }
 

@@ -71,7 +71,12 @@ impl Terminal {
 
     /// Shows letters; a terminal goes back to the left only when it is told.
     fn show(&mut self, letters: impl IntoIterator<Item = u8>) {
-        let back = |letter| (letter == b'\n').then_some(b'\r').into_iter().chain([letter]);
+        let back = |letter| {
+            (letter == b'\n')
+                .then_some(b'\r')
+                .into_iter()
+                .chain([letter])
+        };
         self.port.write(letters.into_iter().flat_map(back));
     }
 }

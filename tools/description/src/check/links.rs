@@ -74,7 +74,9 @@ fn endpoints(draft: &mut Draft, server: ComponentId, report: &mut Report) {
 fn path(protocol: &At<String>, report: &mut Report) {
     let is_name = |name: &str| {
         let mut letters = name.chars();
-        letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
+        letters
+            .next()
+            .is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
             && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
     };
     if !(protocol.contains("::") && protocol.split("::").all(is_name)) {

@@ -3,8 +3,9 @@
 use super::Supervisor;
 use crate::objects::{Role, badge};
 use system_table::TimeSource;
+use userlib::environment::PAGE;
 use userlib::protocol::Text;
-use userlib::supervision::{NotAgain, Report, requests};
+use userlib::supervision::{Memory, NotAgain, Report, requests};
 use userlib::{Environment, Message, println};
 
 impl Supervisor {
@@ -55,6 +56,18 @@ impl requests::Service for Desk<'_> {
         })
     }
 
+    fn memory(&mut self, _: usize, index: usize) -> Option<Memory> {
+        let (component, _) = self.supervisor.table.component(index)?;
+        let member = self.supervisor.members[index].as_ref()?;
+        let used = member.high_water(self.environment).ok()?;
+        Some(Memory {
+            stack: usize::from(component.stack_pages) * PAGE,
+            stack_used: used.stack,
+            heap: usize::from(component.heap_pages) * PAGE,
+            heap_used: used.heap,
+        })
+    }
+
     fn restart(&mut self, _: usize, name: Text<32>) -> Result<(), NotAgain> {
         let mut components = self.supervisor.table.components();
         let index = components.position(|(one, _)| one.name == name.as_str());
@@ -69,7 +82,10 @@ impl requests::Service for Desk<'_> {
         self.supervisor.answer_callers(index);
         match self.supervisor.restart(self.environment, index, &component) {
             true => {
-                println!("supervisor: `{}` starts again, as it was asked", component.name);
+                println!(
+                    "supervisor: `{}` starts again, as it was asked",
+                    component.name
+                );
                 Ok(())
             }
             false => Err(NotAgain::Unprepared),

@@ -135,17 +135,23 @@ fn targets(
     let has_benches =
         is_whole && arguments.emulator == Emulator::Qemu && !arguments.cores.are_several();
     let tutorials = [Base::Checkout, Base::Sdk];
-    let tutorials = tutorials.map(|base| book::is_wanted(session, platforms, base).then_some(base));
+    let tutorials = tutorials.into_iter().flat_map(|base| {
+        let platforms = platforms.iter().map(move |platform| (base, platform));
+        platforms.filter(|(base, platform)| book::is_wanted(session, platform, *base))
+    });
+    let tutorials: Vec<_> = tutorials.collect();
     let tools = &tools;
     thread::scope(|scope| {
         let others = scope.spawn(move || {
             let mut total = host()?;
             // Its commands wait for one another, so that it leaves a processor idle now and then.
             let follow = move || {
-                let bases = tutorials.into_iter().flatten();
-                bases
+                let tutorials = tutorials.into_iter();
+                tutorials
                     .filter(|_| !supervisor.interrupted())
-                    .map(|base| session.part(base.part(), || book::run(session, base)))
+                    .map(|(base, platform)| {
+                        session.part(base.part(), || book::run(session, base, platform))
+                    })
                     .sum()
             };
             let tutorial = scope.spawn(follow);

@@ -127,7 +127,7 @@ const OVERLOADS: &[(&str, &str, &str, &str)] = &[
     ),
     ("rates", "\"500 us\"", "\"900 us\"", "bus"),
     ("restarts", "\"15 ms\"", "\"38 ms\"", "client"),
-    ("shell", "\"3 ms\"", "\"8 ms\"", "worker"),
+    ("shell", "\"3 ms\"", "\"8 ms\"", "shell"),
     ("tolls", "\"5 ms\"", "\"12 ms\"", "saver"),
 ];
 

@@ -22,7 +22,7 @@ use crate::toolchain::MISLEADING;
 /// The page.
 const PAGE: &str = "docs/src/ten-minutes.md";
 /// The platform on which its commands run, as they choose none.
-const PLATFORM: &str = "pc99";
+const USUAL: &str = "pc99";
 
 /// Where the page begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,13 +116,15 @@ fn of_block(intent: &str, mut text: String) -> Option<Step<'_>> {
     }
 }
 
-/// Whether the test is among the wanted ones. An SDK is made in a run of everything, or if a filter is the test's name.
-pub(super) fn is_wanted(session: &Session<'_>, platforms: &[Platform], base: Base) -> bool {
+/// Whether the test is among the wanted ones. An SDK is made in a run of everything, or if a filter is the test's name; and
+/// only then is there a run on another platform than the page's.
+pub(super) fn is_wanted(session: &Session<'_>, platform: &Platform, base: Base) -> bool {
     let arguments = session.arguments;
     let filter = arguments.filter.as_deref().unwrap_or_default();
-    platforms.iter().any(|platform| platform.name == PLATFORM)
-        && plan::example(base.name()).contains(filter)
-        && (base == Base::Checkout || arguments.all || filter == plan::example(base.name()))
+    let is_named = filter == plan::example(base.name());
+    let is_usual = platform.name == USUAL;
+    (is_usual && plan::example(base.name()).contains(filter) || is_named)
+        && (base == Base::Checkout || is_usual && arguments.all || is_named)
         && project::folder().is_none()
         && arguments.emulator == Emulator::Qemu
         && arguments.abi.is_empty()
@@ -130,13 +132,14 @@ pub(super) fn is_wanted(session: &Session<'_>, platforms: &[Platform], base: Bas
         && !arguments.hardening.is_wanted()
 }
 
-/// Does what the page says.
-pub(super) fn run(session: &Session<'_>, base: Base) -> Result<Tally> {
+/// Does what the page says, on a platform.
+pub(super) fn run(session: &Session<'_>, base: Base, platform: &Platform) -> Result<Tally> {
     let page = fs::read_to_string(session.workspace.path(PAGE));
     let page = page.with_context(|| format!("cannot read {PAGE}"))?;
+    let page = on_platform(&page, &platform.name);
     let steps = steps(&page)?;
     let follow = || -> Result<()> {
-        let mut typist = Typist::begin(session, base)?;
+        let mut typist = Typist::begin(session, base, platform)?;
         steps.into_iter().try_for_each(|step| typist.perform(step))
     };
     let failure = follow().err().map(|error| format!("{error:#}"));
@@ -145,9 +148,27 @@ pub(super) fn run(session: &Session<'_>, base: Base) -> Result<Tally> {
     Ok(Tally::from_test(&line).unwrap_or(Tally::FAILURE))
 }
 
+/// The page with commands for a platform.
+fn on_platform(page: &str, platform: &str) -> String {
+    let line = |line: &str| {
+        let command = line.split('#').next().unwrap_or_default().trim_end();
+        let verb = command.strip_prefix("    cargo escapement ");
+        match verb.is_some_and(|verb| !verb.contains("--platform")) {
+            true => format!("{command} --platform {platform}\n"),
+            // What it prints.
+            false => format!(
+                "{}\n",
+                line.replace(&format!(", on {USUAL}"), &format!(", on {platform}"))
+            ),
+        }
+    };
+    page.lines().map(line).collect()
+}
+
 /// Follows the page.
 struct Typist<'a> {
     session: &'a Session<'a>,
+    platform: &'a str,
     /// The folder of an SDK. It is not in the repository, whose files would stand in for those that are missing.
     outside: Option<temporary::Folder>,
     folder: PathBuf,
@@ -157,9 +178,10 @@ struct Typist<'a> {
 
 impl<'a> Typist<'a> {
     /// Begins in an empty folder, which stands for the checkout, or in an SDK.
-    fn begin(session: &'a Session<'a>, base: Base) -> Result<Self> {
+    fn begin(session: &'a Session<'a>, base: Base, platform: &'a Platform) -> Result<Self> {
         let mut typist = Self {
             session,
+            platform: &platform.name,
             outside: None,
             folder: PathBuf::new(),
             command: String::new(),
@@ -188,7 +210,14 @@ impl<'a> Typist<'a> {
         let [archive, unpacked] = ["sdk.tar", "unpacked"].map(|name| self.folder.join(name));
         self.outside = Some(outside);
         let mut make = self.this_tool(false)?;
-        make.args(["sdk", "--platform", PLATFORM, "--kernel", "debug", "-o"]);
+        make.args([
+            "sdk",
+            "--platform",
+            self.platform,
+            "--kernel",
+            "debug",
+            "-o",
+        ]);
         self.command = "cargo xtask sdk".to_string();
         self.watch(make.arg(&archive))?;
         tar::Archive::new(File::open(archive)?).unpack(&unpacked)?;
@@ -339,6 +368,16 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "what to do with a block after `Look at `c`:`?"
+        );
+    }
+
+    #[test]
+    fn commands_are_those_of_the_platform() {
+        let page =
+            "    cargo xtask new a\n    cargo escapement qemu  # go\n\n```text\nA, on pc99\n```\n";
+        assert_eq!(
+            on_platform(page, "kzm"),
+            "    cargo xtask new a\n    cargo escapement qemu --platform kzm\n\n```text\nA, on kzm\n```\n"
         );
     }
 

@@ -101,7 +101,7 @@ fn values_have_the_words_that_the_table_says() {
     let long = 0x0102_0304_0506_0708u64;
     match usize::BITS {
         64 => is_laid_out_as(long, &[long as usize]),
-        _ => is_laid_out_as(long, &[0x0102_0304, 0x0506_0708]),
+        _ => is_laid_out_as(long, &[0x0506_0708, 0x0102_0304]),
     }
 }
 

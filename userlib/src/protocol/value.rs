@@ -8,7 +8,7 @@ use core::fmt;
 /// | type | words |
 /// |---|---|
 /// | `usize`, `isize`, `u8` to `i32`, `bool` | one; signed numbers are extended |
-/// | `u64`, `Microseconds` | as many as it has, the most significant one first |
+/// | `u64`, `Microseconds` | as many as it has, the low one first |
 /// | arrays, tuples, types of [`value!`](crate::value!) | those of their parts, in order |
 /// | enumerations of [`value!`](crate::value!) | one: the place of the variant, from 0 |
 /// | `Option<T>` | 1, or 0 for none; then the value |
@@ -74,16 +74,15 @@ impl Value for u64 {
     const WORDS: usize = size_of::<Self>() / size_of::<usize>();
 
     fn write(&self, put: &mut impl FnMut(usize)) {
-        for place in (0..Self::WORDS as u32).rev() {
+        for place in 0..Self::WORDS as u32 {
             put((*self >> (place * usize::BITS)) as usize);
         }
     }
 
     fn read(words: &mut impl Iterator<Item = usize>) -> Option<Self> {
-        // A word of 64 bits cannot be shifted out by its length.
-        let append = |value: Self, word| value.unbounded_shl(usize::BITS) | word as Self;
-        let mut words = words.take(Self::WORDS);
-        (0..Self::WORDS).try_fold(0, |value, _| Some(append(value, words.next()?)))
+        (0..Self::WORDS as u32).try_fold(0, |value, place| {
+            Some(value | (words.next()? as Self) << (place * usize::BITS))
+        })
     }
 }
 

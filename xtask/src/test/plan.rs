@@ -65,7 +65,7 @@ const BOARD: &str =
 /// interrupt controller, its firmware.
 const MACHINES: &str = "arm_irq,arm_signals,boot_info,fpu,irq";
 /// The files of those that a kernel passes which a loader has entered, without a device tree.
-const LOADED: &str = "arm_irq,arm_signals,fpu,irq";
+const LOADED: &str = "arm_loaded,arm_irq,arm_signals,fpu,irq";
 /// Selects the run of these.
 const LOADER: &str = "loader";
 /// The files of the suite that depend on an architecture or a board.
@@ -219,8 +219,17 @@ pub(super) fn runs<'a>(
             // As ready-made systems want the interface.
             let options = [AbiOption::Domains, AbiOption::LargeRoot, AbiOption::Smc];
             let run = part(&format!("{LOADED},arm_smc,domain"))?;
+            let abi = [&run.abi[..], &options].concat();
+            runs.push(loaded(Run { abi, ..run }));
+            // The kernel for deployment, with the calls of benchmarks, and on all cores that loaders usually start.
+            let run = part(&format!("{BENCHMARK},arm_loaded"))?;
             runs.push(loaded(Run {
-                abi: [&run.abi[..], &options].concat(),
+                kernel: Kernel::Bench,
+                abi: [&run.abi[..], &options[1..]].concat(),
+                cores: Cores {
+                    count: 4,
+                    ..Cores::TWO
+                },
                 ..run
             }));
         }

@@ -43,7 +43,7 @@ impl<'a> BareMetal<'a> {
         let retpolines = recipe.hardening.is_against(Attack::Spectre);
         Self {
             smp: recipe.cores.are_several(),
-            tracing: recipe.tracing.is_some(),
+            tracing: recipe.tracing.is_some_and(|tracing| !tracing.is_unmarked),
             retpolines,
             libraries_with_retpolines: retpolines && recipe.kernel != Kernel::Debug,
             ..Self::new(workspace, tools, platform)

@@ -112,6 +112,9 @@ pub(crate) struct Tracing {
     /// Which events to write, separated by commas; all by default.
     #[arg(long, value_enum, value_name = "KINDS", value_delimiter = ',')]
     pub(crate) events: Vec<Events>,
+    /// Whether programs mark nothing in the trace, and so are those of other kernels.
+    #[arg(skip)]
+    pub(crate) is_unmarked: bool,
 }
 
 impl Tracing {

@@ -50,7 +50,7 @@ const ON_ARCHITECTURES: [&str; 2] = ["faults", "restarts"];
 const TRACE: &str = "trace";
 /// The example that also runs in host time, and whose trace is checked on several platforms. A short run does so beside the
 /// run of the example on a platform without options, where a full run checks traces of all examples; on the others it
-/// replaces that run, which saves as much as the kernel for it costs.
+/// replaces that run, and costs no more than another kernel: programs are those of other runs.
 const DEMO: &str = "demo";
 /// The components whose response times must be in the trace of an example: the periodic tasks of one, and those that always
 /// have something to do in the other.

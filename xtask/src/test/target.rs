@@ -150,6 +150,8 @@ impl Run<'_> {
         let environment: Vec<_> = suite.into_iter().chain(real_time).collect();
         let tracing = Tracing {
             keep: self.keep,
+            // Where no marks are looked at, nothing is compiled anew for them.
+            is_unmarked: self.is_example && !self.platform.is_sample(),
             ..Tracing::default()
         };
         let request = Request {

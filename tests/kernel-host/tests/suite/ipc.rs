@@ -3,7 +3,7 @@
 use abi::registers::{CAP, INFO, MR};
 use abi::{MAX_MESSAGE_LENGTH, Method, Rights, Syscall};
 use host_machine::machine::answer;
-use host_machine::{Budget, CPtr, Machine, Message, Operands, Received, Spec, State, Task};
+use host_machine::{Budget, CPtr, Machine, Message, Operands, Received, Spec, State};
 use kernel::arch::UserContext;
 use kernel::invoke::Error;
 

@@ -5,7 +5,7 @@ use host_machine::{Budget, Machine, Message, Spec, State, Task};
 use kernel::invoke::Error;
 use kernel::object::Fault;
 
-use crate::common::{make_passive, sender, server, waiter, word};
+use crate::common::{make_passive, sender, waiter, word};
 
 /// Active tasks of the given priorities; the root task rests.
 fn tasks<const N: usize>(machine: &mut Machine, specs: [(&'static str, u8); N]) -> [Task; N] {

@@ -30,6 +30,8 @@ pub(super) enum Act {
     Transfer(Syscall, Pick, Pick, Pick, Pick),
     YieldTo(Pick),
     YieldToTimeout(Pick, u64, Pick),
+    /// The same by `NBSendRecv`: a turn of a scheduler.
+    Turn(Pick, u64, Pick, Pick),
     YieldUntil(u64),
     Yield,
     /// A task that is about to restart its system call does something else first.
@@ -89,6 +91,8 @@ fn act() -> impl Strategy<Value = Act> {
         1 => any_pick().prop_map(Act::YieldTo),
         1 => (any_pick(), 0..200u64, any_pick())
             .prop_map(|(context, time, reply)| Act::YieldToTimeout(context, time, reply)),
+        2 => (any_pick(), 0..200u64, any_pick(), any_pick())
+            .prop_map(|(context, time, reply, endpoint)| Act::Turn(context, time, reply, endpoint)),
         1 => (0..120u64).prop_map(Act::YieldUntil),
         1 => Just(Act::Yield),
         1 => any_pick().prop_map(Act::Divert),
@@ -355,6 +359,15 @@ impl TestSystem {
                 let (context, instant) = (pick(&self.contexts, *context), machine.now() + time);
                 let replies = [&self.replies[..], &[0]].concat();
                 machine.yield_to_timeout(task, context, instant, Some(pick(&replies, *reply)));
+            }
+            Act::Turn(context, time, reply, endpoint) => {
+                let instant = (machine.now() + time) as usize;
+                let reply = pick(&self.replies, *reply);
+                let label = Method::SchedContextYieldToTimeout.number();
+                let message = Message::new(label, &[instant]).with_caps(&[reply]);
+                let endpoint = pick(&self.endpoints, *endpoint);
+                let operands = operands(endpoint, reply, pick(&self.contexts, *context));
+                machine.syscall(task, Syscall::NBSendRecv, operands, &message);
             }
             Act::YieldUntil(amount) => machine.yield_until_budget(task, *amount),
             Act::Yield => machine.yield_now(task),

@@ -57,7 +57,7 @@ fn main(given: Given) {
     }
 }
 
-/// A share of the processor, as the unit prefix of a thousand says: in tenths of a percent.
+/// A share of the processor, in tenths of a percent.
 struct Share(u64);
 
 impl Share {

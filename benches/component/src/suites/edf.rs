@@ -18,12 +18,14 @@ use userlib::cap::SchedContext;
 use userlib::{Environment, Result};
 
 mod release;
+mod remote;
 mod sources;
 
 use release::release;
+use remote::remote;
 use sources::source;
 
-benchmarks![decision: TASKS.len(), source: sources::NAMES.len(), release: TASKS.len()];
+benchmarks![decision: TASKS.len(), source: sources::NAMES.len(), release: TASKS.len(), remote: 2 * TASKS.len()];
 
 /// Numbers of tasks.
 const TASKS: [usize; 4] = [2, 8, 32, 128];

@@ -1,0 +1,124 @@
+//! Decisions of which the consequence is on another core: a job is released, and runs on another core than the scheduler.
+//!
+//! The emulator's cores take turns, and an instruction counts whichever core executes it. On the scheduler's core a job
+//! computes that gives other cores their turns. So the time to the first instruction on the other core contains what is
+//! left of a turn, some hundred instructions: it is an upper bound, but for waiting for memory and locks, which the
+//! emulator does not model.
+
+use super::{DECIDED, MOST, PRIORITY, START, Stamped, TASKS, WOKEN};
+use crate::bench::Bench;
+use crate::measure::{Counter, ROUNDS, SAMPLES, WARM_UP};
+use core::array;
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use dispatcher::source::YieldToTimeout;
+use dispatcher::{Configuration, Dispatcher};
+use schedulers::{Arrivals, Cluster, Duration, LowTasks, Task, Unchecked};
+use userlib::Result;
+
+/// What the other core does before.
+pub const BEFORE: [&str; 2] = ["idle", "busy"];
+
+/// The time between two releases, in microseconds.
+const APART: u64 = 1_000;
+/// How often a long job counts before it gives another core its turn.
+const TURN: usize = 1 << 7;
+
+/// How long the scheduler worked, and the time from its first instruction to the job's.
+static TOOK: [[AtomicUsize; ROUNDS + MOST]; 2] =
+    [const { [const { AtomicUsize::new(0) }; ROUNDS + MOST] }; 2];
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// Nothing with one core.
+pub fn remote(bench: &mut Bench, variant: usize) -> Result {
+    let (tasks, busy) = (TASKS[variant % TASKS.len()], variant / TASKS.len());
+    match bench.cores {
+        0 | 1 => Ok(()),
+        2 | 3 => on::<2>(bench, tasks, busy),
+        _ => on::<4>(bench, tasks, busy),
+    }
+}
+
+fn on<const CORES: usize>(bench: &mut Bench, tasks: usize, busy: usize) -> Result {
+    let counter = bench.counter();
+    let configuration = Configuration {
+        controls: array::from_fn(|core| bench.sched_control_of(core)),
+        priority: PRIORITY,
+    };
+    let cluster = Cluster::<CORES, MOST>::new(LowTasks::Stop);
+    let mut dispatcher = Dispatcher::new(bench, cluster, configuration, |_, context| {
+        let source = YieldToTimeout::new(context);
+        Ok(Stamped { source, counter })
+    })?;
+    // The first has the scheduler's core; the last of them is displaced.
+    let long = if busy == 0 { 1 } else { CORES };
+    let short = (tasks.max(long + 1) - long) as u64;
+    for number in 0..long as u64 + short {
+        let (offset, period) = match number.checked_sub(long as u64) {
+            None => (0, u64::from(u32::MAX) + number),
+            Some(place) => ((place + 1) * APART, short * APART),
+        };
+        let task = Task {
+            arrivals: Arrivals::Periodic {
+                offset: Duration(START + offset),
+            },
+            ..Task::periodic(Duration(period), Duration(period))
+        };
+        let is_long = number < long as u64;
+        let added = dispatcher.add(bench, task, &Unchecked, move |_| {
+            if !is_long {
+                return note(counter);
+            }
+            loop {
+                // The emulator is slow at changing turns.
+                for turn in 0..TURN {
+                    core::hint::black_box(turn);
+                }
+                userlib::arch::relax();
+            }
+        });
+        added.expect("there is room for the task");
+    }
+    let rounds = (ROUNDS + tasks + 2) as u64;
+    let end = dispatcher.now() + Duration(START + APART * rounds);
+    dispatcher.run(bench, end, |_| ())?;
+    dispatcher.stop()?;
+    let parameters = [
+        ("cores", CORES.into()),
+        ("other", BEFORE[busy].into()),
+        ("tasks", tasks.into()),
+    ];
+    let names = ["remote_schedule", "remote"];
+    // Counters of several cores need not count the same.
+    for (name, took) in names
+        .into_iter()
+        .zip(&TOOK)
+        .take(1 + usize::from(counter.is_common()))
+    {
+        // The first job of each task begins its thread.
+        let first = short as usize + WARM_UP;
+        assert!(
+            COUNT.load(Relaxed) >= first + SAMPLES,
+            "too few jobs on the other core"
+        );
+        let samples: [usize; SAMPLES] = array::from_fn(|index| took[first + index].load(Relaxed));
+        bench.report(name, &parameters, &samples);
+    }
+    Ok(())
+}
+
+/// In the first instructions of a job. The scheduler may still work: it has then woken, and not decided yet.
+fn note(counter: Counter) {
+    let now = counter.now();
+    let woken = WOKEN.load(Relaxed);
+    let place = COUNT.fetch_add(1, Relaxed);
+    let mut decided = DECIDED.load(Relaxed);
+    while counter.between(woken, decided) > usize::MAX / 2 {
+        userlib::arch::relax();
+        decided = DECIDED.load(Relaxed);
+    }
+    let took = [counter.between(woken, decided), counter.between(woken, now)];
+    for (places, took) in TOOK.iter().zip(took) {
+        let place = places.get(place);
+        place.inspect(|place| place.store(took, Relaxed));
+    }
+}

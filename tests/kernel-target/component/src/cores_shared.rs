@@ -1,7 +1,7 @@
 //! A server that two clusters of one core share: what the guard of the crate `dispatcher` makes of calls, replies, ends of
 //! budgets, and preemption.
 
-use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, Test, arch, fail, ms, spin_for};
+use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, Test, arch, fail, ms};
 use crate::{check, check_eq};
 use core::array;
 use core::cmp::Reverse;
@@ -379,7 +379,7 @@ static UNSERVED: AtomicUsize = AtomicUsize::new(0);
 /// The guard has to take the lender's context back, because a client of higher priority computes, when the server's timeout
 /// message is queued behind that client's: the budget has ended, so neither thread can get the context back as it waits.
 fn a_lender_whose_budget_has_ended_unnoticed_is_aborted(test: &mut Test) -> Outcome {
-    let (mut guard, _) = guard(test, ByProtocol::new(), ms(60))?;
+    let (mut guard, load) = guard(test, ByProtocol::new(), ms(60))?;
     let little = SchedParameters::new(ms(10), ms(1000));
     let short = caller(test, &mut guard, client(1, 0), PRIORITY, little)?;
     let urgent = add(
@@ -398,7 +398,7 @@ fn a_lender_whose_budget_has_ended_unnoticed_is_aborted(test: &mut Test) -> Outc
     // Meanwhile the guard does not run: the client's message comes, and then the end of the budget.
     test.tcb.set_priority(test.tcb, HIGHEST + 1)?;
     urgent.start()?;
-    spin_for(&test.clock, ms(60));
+    load.work_in_turns(ms(40));
     check_eq!(ABORTED.load(Relaxed), 0);
     test.tcb.set_priority(test.tcb, PRIORITY)?;
     other.start()?;

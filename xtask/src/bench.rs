@@ -271,7 +271,7 @@ fn one(bench: &Bench<'_>) -> Result<bool> {
         let kernel = fs::read_to_string(
             bench
                 .workspace
-                .path(&format!("benches/overheads/{name}.toml")),
+                .path(format!("benches/overheads/{name}.toml")),
         )
         .with_context(|| format!("there are no costs of the kernel on {name}"))?;
         let text = figures::with_scheduler(bench.workspace, name, &measured, &kernel)?;

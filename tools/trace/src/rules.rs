@@ -50,6 +50,8 @@ struct Check<'t> {
     /// The time up to which the use of contexts is counted, by core.
     passed: HashMap<u8, u64>,
     complaints: Vec<Complaint>,
+    /// Whether a core switches between domains.
+    has_domains: bool,
 }
 
 /// All complaints about a trace, in the order of time.
@@ -64,6 +66,10 @@ pub fn check(trace: &Trace) -> Vec<Complaint> {
         last: HashMap::new(),
         passed: HashMap::new(),
         complaints: Vec::new(),
+        has_domains: trace
+            .events
+            .iter()
+            .any(|one| one.event.kind() == Some(Kind::Domain) && one.event.a != 0),
     };
     for one in &trace.events {
         check.order(one);
@@ -292,13 +298,9 @@ impl Check<'_> {
     /// No thread that can run has a higher priority than the one that does, and none can if the core idles. Only where no
     /// criticality level and no domain decides.
     fn most_urgent_runs(&mut self, event: &Event, running: Option<usize>) {
-        let is_simple = self
-            .state
-            .cores
-            .values()
-            .all(|core| core.level == 0 && core.domain == 0);
-        // On several cores a ready thread may belong to another one.
-        if !is_simple || self.state.cores.len() > 1 {
+        let is_level_0 = self.state.cores.values().all(|core| core.level == 0);
+        // On several cores a ready thread may belong to another one, and with several domains to another domain.
+        if !is_level_0 || self.has_domains || self.state.cores.len() > 1 {
             return;
         }
         let own = running.map(|running| self.state.threads[running].priority);

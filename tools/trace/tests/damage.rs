@@ -16,8 +16,8 @@ fn file(name: &str) -> File {
 
 const HEADER: usize = trace_format::HEADER_BYTES;
 
-/// The complaints about a trace in which `change` has changed the first event that it changes.
-fn complaints(name: &str, change: impl Fn(&mut trace_format::Event) -> bool) -> Vec<String> {
+/// A trace in which `change` has changed the first event that it changes.
+fn changed(name: &str, change: impl Fn(&mut trace_format::Event) -> bool) -> Trace {
     let mut file = file(name);
     let ring = &mut file.rings[0];
     let count = RingReader::new(ring).unwrap().written as usize;
@@ -26,14 +26,16 @@ fn complaints(name: &str, change: impl Fn(&mut trace_format::Event) -> bool) -> 
         let mut event = trace_format::Event::decode(place, trace_format::Detail::Full).unwrap();
         if change(&mut event) {
             place.copy_from_slice(&event.encode());
-            let (trace, _) = Trace::read(&file.to_bytes()).unwrap();
-            return check(&trace)
-                .into_iter()
-                .map(|complaint| complaint.text)
-                .collect();
+            return Trace::read(&file.to_bytes()).unwrap().0;
         }
     }
     panic!("no event was changed");
+}
+
+/// The complaints about it.
+fn complaints(name: &str, change: impl Fn(&mut trace_format::Event) -> bool) -> Vec<String> {
+    let found = check(&changed(name, change)).into_iter();
+    found.map(|complaint| complaint.text).collect()
 }
 
 /// Whether it is an event of a kind after the scenario has begun.
@@ -114,17 +116,33 @@ fn a_thread_that_runs_before_its_time_is_found() {
     expect(&found, "is used before its replenishment");
 }
 
+/// The first thread of the herd that has a higher priority than another one gets a low one.
+fn lower_in_the_herd(event: &mut trace_format::Event) -> bool {
+    let fits = event.kind() == Some(Kind::Priority) && event.a == 11;
+    if fits {
+        event.a = 1;
+    }
+    fits
+}
+
 #[test]
 fn a_higher_priority_thread_that_waits_is_found() {
-    let found = complaints("thundering-herd", |event| {
-        // The first thread of the herd that has a higher priority than another one.
-        let fits = event.kind() == Some(Kind::Priority) && event.a == 11;
-        if fits {
-            event.a = 1;
-        }
-        fits
-    });
+    let found = complaints("thundering-herd", lower_in_the_herd);
     expect(&found, "has a higher priority");
+}
+
+#[test]
+fn threads_of_several_domains_are_not_compared() {
+    let mut trace = changed("thundering-herd", lower_in_the_herd);
+    let last = &mut trace.events.last_mut().unwrap().event;
+    (last.kind, last.a) = (Kind::Domain.number(), 1);
+    let found = check(&trace);
+    assert!(
+        !found
+            .iter()
+            .any(|one| one.text.contains("has a higher priority")),
+        "{found:?}"
+    );
 }
 
 #[test]

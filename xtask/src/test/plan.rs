@@ -418,7 +418,10 @@ pub(super) fn runs<'a>(
                 ..run(system)
             };
             match needs_several {
-                true if two_cores => runs.push(on_two_cores(traced)),
+                true if two_cores && platform.has(needed) => runs.push(Run {
+                    cores: needed,
+                    ..on_two_cores(traced)
+                }),
                 true => {}
                 false => runs.push(traced),
             }
@@ -527,6 +530,24 @@ mod tests {
             let counts: Vec<_> = traced.map(|run| run.cores.count).collect();
             assert_eq!(counts, [cores], "{name}");
         }
+    }
+
+    #[test]
+    fn a_traced_example_has_the_cores_that_it_needs() {
+        let workspace = Workspace::find().unwrap();
+        let Command::Test(arguments) = Cli::parse_from(["cargo xtask", "test", "--all"]).command
+        else {
+            panic!("not `test`")
+        };
+        let platform = Platform::load(&workspace, "pc99").unwrap();
+        let runs = runs(&workspace, &platform, &arguments, Scope::All).unwrap();
+        let traced = runs.iter().filter(|run| run.is_example && run.is_traced);
+        let mut seen = 0;
+        for run in traced.filter(|run| run.system.cores > 1) {
+            assert_eq!(run.cores.count, run.system.cores, "{}", run.system.name);
+            seen += 1;
+        }
+        assert!(seen > 0);
     }
 
     #[test]

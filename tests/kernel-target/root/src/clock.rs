@@ -19,6 +19,8 @@ const SILENCE: SchedParameters = SchedParameters::new(
 
 /// The maximum duration of a test, in ticks: far longer than any test needs, even on a busy host.
 pub const PATIENCE: usize = 300;
+/// The same in host time, where a test that bounds its own waits takes as long as other programs of the host let it.
+pub const PATIENCE_IN_HOST_TIME: usize = 3_000;
 /// The same for a test that asked for quiet; the first tick may come at once.
 pub const QUIET_PATIENCE: usize = 2;
 

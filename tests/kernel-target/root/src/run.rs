@@ -1,6 +1,6 @@
 //! Running one test.
 
-use crate::clock::{self, PATIENCE, QUIET_PATIENCE, Ticker};
+use crate::clock::{self, PATIENCE, PATIENCE_IN_HOST_TIME, QUIET_PATIENCE, Ticker};
 use crate::verdict::{How, Verdict};
 use abi::slots;
 use core::ops::Range;
@@ -149,8 +149,7 @@ impl<'a> Runner<'a> {
         self.clock.give(environment, process)?;
         process.give_number(environment, names::GROUP, group)?;
         process.give_number(environment, names::INDEX, index)?;
-        let is_real = !archive::parameter(REAL_TIME).is_empty();
-        process.give_number(environment, names::REAL_TIME, is_real.into())?;
+        process.give_number(environment, names::REAL_TIME, is_in_host_time().into())?;
         process.set_priorities(environment, PRIORITY, u8::MAX)?;
         process.set_criticalities(environment, 0, userlib::abi::MAX_CRITICALITY)?;
         // The previous test may have left another level.
@@ -165,7 +164,11 @@ impl<'a> Runner<'a> {
 
     /// Waits for the end of a test.
     fn watch(&self) -> Result<Verdict> {
-        let (mut ticks, mut patience) = (0, PATIENCE);
+        let usual = match is_in_host_time() {
+            true => PATIENCE_IN_HOST_TIME,
+            false => PATIENCE,
+        };
+        let (mut ticks, mut patience) = (0, usual);
         while ticks < patience {
             let received = self.endpoint.recv(self.reply);
             match received.message {
@@ -186,7 +189,7 @@ impl<'a> Runner<'a> {
 
     /// Restores the clock to its usual rate for the next test.
     fn end(&self, patience: usize, verdict: Verdict) -> Result<Verdict> {
-        if patience != PATIENCE {
+        if patience == QUIET_PATIENCE {
             self.ticker.be_silent(self.environment, false)?;
         }
         Ok(verdict)
@@ -204,4 +207,9 @@ fn timer(environment: &mut Environment) -> Result<Option<Frame>> {
 #[cfg(not(any(feature = "devices-imx31", feature = "devices-imx6")))]
 fn timer(_: &mut Environment) -> Result<Option<Frame>> {
     Ok(None)
+}
+
+/// Whether the run is in the host's time.
+fn is_in_host_time() -> bool {
+    !archive::parameter(REAL_TIME).is_empty()
 }

@@ -35,6 +35,9 @@ struct Account {
     unreported: Option<u64>,
     /// The time used when the thread gave up what was left: so much of the next charge is used time.
     given_up: Option<u64>,
+    /// The time that the kernel reported before the events said that it was charged: on several cores, the one that
+    /// reports may have charged it for another one, whose clock reading is later.
+    reported_early: u64,
 }
 
 struct Check<'t> {
@@ -208,8 +211,20 @@ impl Check<'_> {
                 account.unreported = account.unreported.map(|sum| sum.saturating_add(event.a));
             }
             (Some(Kind::Consumed), Some(context)) => {
-                let known = self.account(context).unreported.replace(0);
-                self.reported(time, context, known, event.a);
+                let has_several_cores = self.state.cores.len() > 1;
+                let account = self.account(context);
+                let early = std::mem::take(&mut account.reported_early);
+                let charged = account.unreported.replace(0);
+                let known = charged.map(|charged| charged.saturating_sub(early));
+                if let Some(charged) = charged
+                    && has_several_cores
+                    && early == 0
+                    && event.a > charged
+                {
+                    account.reported_early = event.a - charged;
+                } else {
+                    self.reported(time, context, known, event.a);
+                }
             }
             (Some(Kind::Head | Kind::Added), Some(context)) => self.replenished(event, context),
             (Some(Kind::Exit), _) => self.exit(event, known),
@@ -352,7 +367,8 @@ impl Check<'_> {
             let known = account
                 .unreported
                 .zip(account.uncharged)
-                .map(|(sum, uncharged)| sum.saturating_add(uncharged));
+                .map(|(sum, uncharged)| sum.saturating_add(uncharged))
+                .map(|sum| sum.saturating_sub(account.reported_early));
             self.reported(self.trace.end, context, known, answer.consumed);
         }
     }

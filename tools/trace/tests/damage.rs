@@ -83,6 +83,32 @@ fn a_missing_switch_is_found() {
     expect(&found, "another thread or context");
 }
 
+/// Another core reports, by its own earlier clock reading, what it has charged for this one.
+#[test]
+fn a_report_of_another_core_may_come_before_the_charge() {
+    for (more, is_found) in [(0, false), (1, true)] {
+        let (mut trace, _) = Trace::read(&file("timeout").to_bytes()).unwrap();
+        let events = &mut trace.events;
+        let is_report = |event: &trace_format::Event| event.kind() == Some(Kind::Consumed);
+        let report = events.iter().position(|one| is_report(&one.event)).unwrap();
+        let context = events[report].event.subject;
+        let charge = events[..report].iter().rposition(|one| {
+            one.event.kind() == Some(Kind::Charged) && one.event.subject == context
+        });
+        let mut moved = events.remove(report);
+        for later in &mut events[report..] {
+            later.number -= 1;
+            later.event.sequence = later.event.sequence.wrapping_sub(1);
+        }
+        (moved.number, moved.event.sequence, moved.event.core) = (0, 0, 1);
+        moved.event.a += more;
+        events.insert(charge.unwrap(), moved);
+        let found = check(&trace);
+        let says = found.iter().any(|one| one.text.contains("the kernel says"));
+        assert_eq!(says, is_found, "{found:?}");
+    }
+}
+
 #[test]
 fn a_budget_beyond_its_replenishments_is_found() {
     let found = complaints("passive-server", |event| {

@@ -27,6 +27,14 @@ pub use tsc::Clock;
 use core::fmt;
 use core::ops::{Add, Sub};
 
+/// The registers of a clock are not shown.
+#[cfg(any(feature = "devices-imx31", feature = "devices-imx6"))]
+impl fmt::Debug for Clock {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Clock").finish_non_exhaustive()
+    }
+}
+
 /// A length of time in microseconds, the unit of budgets and periods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Microseconds(pub u64);

@@ -87,7 +87,7 @@ impl<A: Arch> Ipc<A> {
                 self[thread].fault,
                 PendingFault::None | PendingFault::Some(Fault::Timeout { .. })
             )
-            && !self.is_limited_inside(reply)
+            && !self.is_limited(reply)
     }
 
     /// Answers a call with an empty message, or ends a timeout fault: then the thread restarts.

@@ -4,7 +4,8 @@
 
 use abi::endpoint_flags::LIMIT;
 use abi::{ErrorCode, Method};
-use host_machine::{Budget, CPtr, Machine, Spec, State, Task};
+use host_machine::machine::Operands;
+use host_machine::{Budget, CPtr, Machine, Message, Spec, State, Task};
 
 use crate::common::{passive_server, server, word};
 use crate::limits::Scene;
@@ -47,6 +48,40 @@ fn limited_time_returns_past_a_caller_with_other_time() {
         scene.answer(0);
         assert!(scene.machine.runs(client));
         assert_eq!(scene.machine.received(client).words, [8]);
+    }
+}
+
+/// The server would reply by YieldToTimeout to a caller with other time, which takes the server its context. It must not
+/// be left in the ready queue without one.
+#[test]
+fn a_call_with_a_limit_is_not_answered_by_yield_to_timeout() {
+    for by_call in [true, false] {
+        let mut machine = Machine::new();
+        let (endpoint, reply) = (machine.endpoint(), machine.reply());
+        set_threshold(&mut machine, endpoint, 50, LIMIT).unwrap();
+        let server = passive_server(&mut machine, "server", 10, endpoint, reply);
+        let client = machine.spawn(Spec::new("client", 10).budget(Budget::new(500, 10_000)));
+        machine.call(client, endpoint, &word(7));
+        assert!(machine.runs(server));
+        let other = machine.new_context(Budget::new(500, 10_000));
+        machine.bind(other, client.tcb).unwrap();
+        let instant = machine.now() + 1_000;
+        if by_call {
+            machine.yield_to_timeout(server, other, instant, Some(reply));
+            let told = machine.received(server).label;
+            assert_eq!(told, ErrorCode::IllegalOperation as usize);
+            assert!(machine.runs(server));
+        } else {
+            let label = Method::SchedContextYieldToTimeout.number();
+            let message = Message::new(label, &[instant as usize]).with_caps(&[reply]);
+            let operands = Operands {
+                cap: endpoint,
+                reply,
+                destination: other,
+            };
+            machine.syscall(server, abi::Syscall::NBSendRecv, operands, &message);
+            assert_eq!(machine.state(server), State::Receiving);
+        }
     }
 }
 

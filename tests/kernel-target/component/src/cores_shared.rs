@@ -23,6 +23,7 @@ tests![
     it_stays_with_one_that_does_not_tell,
     a_lender_whose_budget_has_ended_unnoticed_is_aborted,
     a_client_without_a_context_costs_no_other_one,
+    a_client_that_calls_without_its_context_costs_no_other_one,
     a_deleted_client_costs_no_other_one,
     all_clients_learn_of_a_fault_of_the_server,
     a_client_cannot_receive_messages_of_others,
@@ -428,6 +429,27 @@ fn a_client_without_a_context_costs_no_other_one(test: &mut Test) -> Outcome {
     );
     check_eq!((LOST.load(Relaxed), BEGUN.load(Relaxed)), (1, 2));
     check_eq!(ORDER[0].load(Relaxed), ORPHAN);
+    Ok(())
+}
+
+/// The context is gone before the call, which the thread makes on another one, while the server is free.
+fn a_client_that_calls_without_its_context_costs_no_other_one(test: &mut Test) -> Outcome {
+    let (mut guard, _) = guard(test, ByProtocol::new(), ms(20))?;
+    let victim = caller(test, &mut guard, client(0, 0), PRIORITY, ENOUGH)?;
+    let other = caller(test, &mut guard, client(1, 0), BELOW, ENOUGH)?;
+    let spare = test.timed(PRIORITY, ENOUGH, || {})?;
+    run(test, guard)?;
+    spare.sched_context.unbind()?;
+    test.delete(victim.sched_context)?;
+    spare.sched_context.bind(victim.tcb)?;
+    victim.start()?;
+    test.sleep(ms(5))?;
+    check_eq!((LOST.load(Relaxed), BEGUN.load(Relaxed)), (1, 0));
+    other.start()?;
+    check!(
+        test.comes_true(|| ANSWERED.load(Relaxed) == 1)?,
+        "no answer"
+    );
     Ok(())
 }
 

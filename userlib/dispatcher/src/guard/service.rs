@@ -231,6 +231,10 @@ where
                 self.finish(client, Err(NotServed::Faulted), observe);
             }
             label::CALLS => {
+                // Before it is queued: if its context is gone, nothing may wait for it to be served.
+                if seat.context.consumed().is_err() {
+                    return self.lose(client, observe);
+                }
                 let priority = Reverse(seat.priority);
                 // The client waits until it has the answer: it has no other request.
                 let Ok(invoked) = self.queues.invoke(client, priority) else {
@@ -239,9 +243,6 @@ where
                 seat.phase = Phase::Waits;
                 seat.request = words(&message);
                 seat.drained = Microseconds(0);
-                if seat.context.consumed().is_err() {
-                    return self.lose(client, observe);
-                }
                 if invoked == Invoked::Serve {
                     self.pass_on(client);
                 }

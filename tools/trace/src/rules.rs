@@ -11,6 +11,7 @@ use trace_format::{Event, Kind, Mark, ObjectId};
 
 use crate::gaps::Numbers;
 use crate::jobs::mark;
+use crate::timeline::total;
 use crate::{Activity, ContextKey, Gap, Known, Numbered, State, Timeline, Trace, gaps};
 use donation::Donations;
 
@@ -423,7 +424,7 @@ impl Check<'_> {
                 let uses = lane.uses[first..]
                     .iter()
                     .take_while(|span| span.start < end);
-                let used: u64 = uses.map(|span| span.end.min(end) - span.start).sum();
+                let used = total(uses.map(|span| span.end.min(end) - span.start));
                 if used > budget.saturating_add(entry) {
                     let name = &lane.name;
                     let text = format!(

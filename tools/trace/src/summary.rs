@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use trace_format::Kind;
 
+use crate::timeline::total;
 use crate::{Inversion, ThreadKey, Timeline, Trace, inversions, jobs};
 
 /// A table of cores, threads and contexts, and how many events there are of each kind.
@@ -25,9 +26,8 @@ pub fn summary(trace: &Trace) -> String {
     );
     for (core, lost) in &trace.lost {
         let spans = timeline.cores.get(core).map_or(&[][..], Vec::as_slice);
-        let busy: u64 = (spans.iter().filter(|span| span.thread.is_some()))
-            .map(|span| span.end - span.start)
-            .sum();
+        let busy = spans.iter().filter(|span| span.thread.is_some());
+        let busy = total(busy.map(|span| span.end - span.start));
         let _ = write!(out, "core {core}: busy {:.1} %", share(busy));
         if lost.all() > 0 {
             let _ = write!(

@@ -241,7 +241,7 @@ impl Timeline {
     pub fn ran(&self, thread: ThreadKey) -> u64 {
         let spans = self.cores.values().flatten();
         let own = spans.filter(|span| span.thread == Some(thread));
-        own.map(|span| span.end - span.start).sum()
+        total(own.map(|span| span.end - span.start))
     }
 }
 
@@ -310,10 +310,15 @@ impl ThreadLane {
     }
 }
 
+/// The sum of lengths of time, which are anything in a damaged trace.
+pub(crate) fn total(lengths: impl Iterator<Item = u64>) -> u64 {
+    lengths.fold(0, u64::saturating_add)
+}
+
 impl ContextLane {
     /// The time for which it was used.
     pub fn used(&self) -> u64 {
-        self.uses.iter().map(|span| span.end - span.start).sum()
+        total(self.uses.iter().map(|span| span.end - span.start))
     }
 
     /// The longest time between two uses.

@@ -249,22 +249,33 @@ proptest! {
         at in prop::collection::vec((0..5_000usize, any::<u8>()), 1..40),
         cut in 0..8_000usize,
     ) {
-        let mut bytes = SMALL.clone();
-        for (at, value) in at {
-            let place = at % bytes.len();
-            bytes[place] = value;
-        }
-        bytes.truncate(cut);
-        if let Ok((trace, _)) = Trace::read(&bytes) {
-            check(&trace);
-            summary(&trace);
-            export::csv(&trace);
-            export::ctf(&trace);
-            export::chrome(&trace);
-            export::perfetto(&trace);
-            export::svg(&trace, 0, trace.end);
-        }
+        read_damaged(&at, cut);
     }
+}
+
+/// Reads the small file with other bytes at these places and cut off.
+fn read_damaged(at: &[(usize, u8)], cut: usize) {
+    let mut bytes = SMALL.clone();
+    for (at, value) in at {
+        let place = at % bytes.len();
+        bytes[place] = *value;
+    }
+    bytes.truncate(cut);
+    if let Ok((trace, _)) = Trace::read(&bytes) {
+        check(&trace);
+        summary(&trace);
+        export::csv(&trace);
+        export::ctf(&trace);
+        export::chrome(&trace);
+        export::perfetto(&trace);
+        export::svg(&trace, 0, trace.end);
+    }
+}
+
+/// Clocks so wrong that the lengths of two spans together are no number of 64 bits.
+#[test]
+fn spans_of_damaged_clocks_are_added() {
+    read_damaged(&[(582, 66), (3366, 190), (430, 1)], 3391);
 }
 
 /// A copy of RAM with these pieces at these addresses.

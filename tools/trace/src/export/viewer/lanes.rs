@@ -8,6 +8,7 @@ use trace_format::Mark;
 use super::findings::inversion;
 use super::{Findings, Shown, Tile, differences, number};
 use crate::state::text;
+use crate::timeline::total;
 use crate::{ContextLane, Marked, Span, Status, ThreadKey, ThreadLane};
 
 /// The part of a second that a tile may be long to have the donations in it; more lines would hide each other.
@@ -69,7 +70,7 @@ fn core(tile: Tile, spans: &[Span], tally: &mut Tally) -> Vec<i64> {
             tally.add(span.context.map(|key| key.0), length(span));
         }
         let others = [thread, tally.take_most()];
-        rows.push(around(group), others, busy.map(length).sum());
+        rows.push(around(group), others, total(busy.map(length)));
     }
     rows.numbers
 }
@@ -128,7 +129,7 @@ fn context(
         rows.push(
             around(group),
             [tally.take_most(), 0],
-            group.iter().map(length).sum(),
+            total(group.iter().map(length)),
         );
     }
     let points = tile.line(budget);

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::Shown;
+use crate::timeline::total;
 use crate::{Span, Status, ThreadLane};
 
 /// The classes of the histogram of calls.
@@ -21,7 +22,7 @@ pub(crate) fn sums(shown: &Shown, from: u64, to: u64) -> Value {
         let gaps = uses
             .windows(2)
             .map(|pair| pair[1].start.saturating_sub(pair[0].end));
-        [received.sum::<u64>(), gaps.max().unwrap_or(0)]
+        [total(received), gaps.max().unwrap_or(0)]
     });
     let threads = timeline.threads.iter();
     let threads = threads.map(|lane| of_thread(lane, timeline.end, from, to));

@@ -103,7 +103,7 @@ pub fn jobs(trace: &Trace) -> Vec<Jobs> {
                 jobs.done += 1;
                 jobs.last_done = Some(event.time);
                 let since = jobs.since.remove(&event.b);
-                let taken = since.map_or(0, |(since, _)| event.time - since);
+                let taken = since.map_or(0, |(since, _)| event.time.saturating_sub(since));
                 jobs.longest = jobs.longest.max(taken);
             }
             Mark::Missed => jobs.missed += 1,

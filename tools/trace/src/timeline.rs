@@ -293,12 +293,12 @@ impl ThreadLane {
         self.release_until(end);
     }
 
-    /// The times with one status: start, end, status.
+    /// The times with one status: start, end, status. None ends before its start, even if a damaged clock runs backwards.
     pub fn spans(&self, end: u64) -> impl Iterator<Item = (u64, u64, Status)> + '_ {
         let ends = self.changes.iter().skip(1).map(|(time, _)| *time);
         let ends = ends.chain([end]);
         let changes = self.changes.iter().zip(ends);
-        changes.map(|((start, status), end)| (*start, end, *status))
+        changes.map(|((start, status), end)| (*start, end.max(*start), *status))
     }
 
     /// The longest time for which it was ready and did not run.

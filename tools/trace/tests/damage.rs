@@ -276,6 +276,8 @@ fn read_damaged(at: &[(usize, u8)], cut: usize) {
 #[test]
 fn spans_of_damaged_clocks_are_added() {
     read_damaged(&[(582, 66), (3366, 190), (430, 1)], 3391);
+    // The times of a thread's states run backwards.
+    read_damaged(&[(3278, 96), (3263, 2), (1582, 96)], 6463);
 }
 
 /// A copy of RAM with these pieces at these addresses.

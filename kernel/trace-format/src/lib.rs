@@ -16,5 +16,6 @@ pub use event::{Event, ObjectId};
 pub use kind::{Blocking, End, Kind, Kinds, Mark, Move, Reason};
 pub use ring::{
     Cost, Damage, Detail, HEADER_BYTES, MAGIC, Mode, Ring, RingReader, Settings, VERSION,
+    make_stream,
 };
 pub use stream::StreamReader;

@@ -337,6 +337,18 @@ impl fmt::Display for Damage {
     }
 }
 
+/// Makes the header of a ring that of a stream which has room for exactly the `written` events that follow it.
+pub fn make_stream(header: &mut [u8; HEADER_BYTES], written: u64, lost: u64) {
+    header[AT_MODE] = Mode::Stream as u8;
+    for (at, value) in [
+        (AT_CAPACITY, written.max(1)),
+        (AT_WRITTEN, written),
+        (AT_LOST, lost),
+    ] {
+        header[at..at + WORD].copy_from_slice(&value.to_le_bytes());
+    }
+}
+
 /// A copy of a ring, which is read.
 #[derive(Clone, Copy, Debug)]
 pub struct RingReader<'b> {

@@ -37,6 +37,14 @@ impl<'m> Machine<'m> {
         }
     }
 
+    /// Takes the events that are there out of its RAM.
+    fn follow(&self) -> Follower {
+        let mut follower = Follower::new(self.path()).unwrap();
+        follower.search();
+        follower.take();
+        follower
+    }
+
     fn path(&self) -> &Path {
         self.ram.path()
     }
@@ -72,9 +80,7 @@ fn a_trace_is_longer_than_the_ring() {
     let mut memory = Vec::new();
     let mut machine = Machine::new(&mut memory, Mode::Overwrite);
     machine.write(500);
-    let mut follower = Follower::new(machine.path()).unwrap();
-    follower.search();
-    follower.take();
+    let mut follower = machine.follow();
     machine.calibrate();
     for count in [3, 700, 0, 998, 1, 800, 500] {
         machine.write(count);
@@ -101,9 +107,7 @@ fn what_was_overwritten_before_is_counted() {
         let mut machine = Machine::new(&mut memory, Mode::Overwrite);
         machine.calibrate();
         machine.write(300);
-        let mut follower = Follower::new(machine.path()).unwrap();
-        follower.search();
-        follower.take();
+        let mut follower = machine.follow();
         machine.write(late);
         follower.take();
         machine.write(10);
@@ -125,9 +129,7 @@ fn a_machine_that_starts_again_begins_a_new_trace() {
     let mut machine = Machine::new(&mut memory, Mode::Overwrite);
     machine.calibrate();
     machine.write(300);
-    let mut follower = Follower::new(machine.path()).unwrap();
-    follower.search();
-    follower.take();
+    let mut follower = machine.follow();
     machine.calibrate();
     machine.write(5);
     follower.take();
@@ -142,9 +144,7 @@ fn a_stream_is_followed_as_its_reader_makes_room() {
     let mut machine = Machine::new(&mut memory, Mode::Stream);
     machine.calibrate();
     machine.write(ROOM + 7);
-    let mut follower = Follower::new(machine.path()).unwrap();
-    follower.search();
-    follower.take();
+    let follower = machine.follow();
     let (file, _) = follower.finish(machine.path(), "board".into()).unwrap();
     let ring = RingReader::new(&file.rings[0]).unwrap();
     assert_eq!((ring.written, ring.lost), (ROOM, 7));
@@ -157,9 +157,7 @@ fn what_was_not_followed_is_collected() {
     let mut memory = Vec::new();
     let mut machine = Machine::new(&mut memory, Mode::Stop);
     machine.write(12);
-    let mut follower = Follower::new(machine.path()).unwrap();
-    follower.search();
-    follower.take();
+    let follower = machine.follow();
     let (file, _) = follower.finish(machine.path(), "board".into()).unwrap();
     assert_eq!(trace(&file).events.len(), 12);
     let words = Follower::new("nowhere".as_ref()).unwrap_err();

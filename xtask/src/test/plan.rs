@@ -338,10 +338,7 @@ pub(super) fn runs<'a>(
             if !system.runs_on(&platform.name) {
                 continue;
             }
-            let needed = Cores {
-                count: system.cores,
-                ..Cores::TWO
-            };
+            let needed = cores_of(&system);
             let needs_several = needed.count > arguments.cores.count;
             let example = Run {
                 is_example: true,
@@ -407,10 +404,7 @@ pub(super) fn runs<'a>(
             if !system.runs_on(&platform.name) {
                 continue;
             }
-            let needed = Cores {
-                count: system.cores,
-                ..Cores::TWO
-            };
+            let needed = cores_of(&system);
             let needs_several = needed.count > arguments.cores.count;
             let traced = Run {
                 is_example: true,
@@ -495,6 +489,14 @@ pub(super) fn interleave<T>(platforms: Vec<Vec<T>>) -> Vec<T> {
         if all.len() == before {
             return all;
         }
+    }
+}
+
+/// The cores that a system needs.
+const fn cores_of(system: &System) -> Cores {
+    Cores {
+        count: system.cores,
+        ..Cores::TWO
     }
 }
 

@@ -209,7 +209,6 @@ fn in_order_of_arrival_it_drains_more(test: &mut Test) -> Outcome {
 
 fn a_request_is_aborted_in_service_and_finished_by_others(test: &mut Test) -> Outcome {
     static FAILED: AtomicUsize = AtomicUsize::new(0);
-    static ANSWERED: AtomicUsize = AtomicUsize::new(0);
     let (mut guard, _) = guard(test, ByProtocol::new(), ms(8))?;
     let little = SchedParameters::new(ms(2), ms(100));
     let short = add(
@@ -234,10 +233,7 @@ fn a_request_is_aborted_in_service_and_finished_by_others(test: &mut Test) -> Ou
     check_eq!((ABORTED.load(Relaxed), SERVED.load(Relaxed)), (1, 0));
     check_eq!(BEGUN.load(Relaxed), 1);
     other.start()?;
-    check!(
-        test.comes_true(|| ANSWERED.load(Relaxed) == 1)?,
-        "no answer"
-    );
+    await_answers(test, 1)?;
     check_eq!(ORDER[0].load(Relaxed), ORPHAN);
     check_eq!((SERVED.load(Relaxed), BEGUN.load(Relaxed)), (2, 2));
     // What was left of the first request, and its own.
@@ -377,6 +373,12 @@ where
 static ANSWERED: AtomicUsize = AtomicUsize::new(0);
 static UNSERVED: AtomicUsize = AtomicUsize::new(0);
 
+fn await_answers(test: &mut Test, count: usize) -> Outcome {
+    let has_come = test.comes_true(|| ANSWERED.load(Relaxed) == count)?;
+    check!(has_come, "no answer");
+    Ok(())
+}
+
 /// The guard has to take the lender's context back, because a client of higher priority computes, when the server's timeout
 /// message is queued behind that client's: the budget has ended, so neither thread can get the context back as it waits.
 fn a_lender_whose_budget_has_ended_unnoticed_is_aborted(test: &mut Test) -> Outcome {
@@ -403,10 +405,7 @@ fn a_lender_whose_budget_has_ended_unnoticed_is_aborted(test: &mut Test) -> Outc
     check_eq!(ABORTED.load(Relaxed), 0);
     test.tcb.set_priority(test.tcb, PRIORITY)?;
     other.start()?;
-    check!(
-        test.comes_true(|| ANSWERED.load(Relaxed) == 1)?,
-        "no answer"
-    );
+    await_answers(test, 1)?;
     check_eq!((ABORTED.load(Relaxed), LOST.load(Relaxed)), (1, 0));
     check_eq!(ORDER[0].load(Relaxed), ORPHAN);
     Ok(())
@@ -423,10 +422,7 @@ fn a_client_without_a_context_costs_no_other_one(test: &mut Test) -> Outcome {
     check_eq!((BEGUN.load(Relaxed), SERVED.load(Relaxed)), (1, 0));
     victim.sched_context.unbind()?;
     other.start()?;
-    check!(
-        test.comes_true(|| ANSWERED.load(Relaxed) == 1)?,
-        "no answer"
-    );
+    await_answers(test, 1)?;
     check_eq!((LOST.load(Relaxed), BEGUN.load(Relaxed)), (1, 2));
     check_eq!(ORDER[0].load(Relaxed), ORPHAN);
     Ok(())
@@ -446,10 +442,7 @@ fn a_client_that_calls_without_its_context_costs_no_other_one(test: &mut Test) -
     test.sleep(ms(5))?;
     check_eq!((LOST.load(Relaxed), BEGUN.load(Relaxed)), (1, 0));
     other.start()?;
-    check!(
-        test.comes_true(|| ANSWERED.load(Relaxed) == 1)?,
-        "no answer"
-    );
+    await_answers(test, 1)?;
     Ok(())
 }
 
@@ -466,10 +459,7 @@ fn a_deleted_client_costs_no_other_one(test: &mut Test) -> Outcome {
     }
     check_eq!((BEGUN.load(Relaxed), SERVED.load(Relaxed)), (1, 0));
     test.delete(victim.tcb)?;
-    check!(
-        test.comes_true(|| ANSWERED.load(Relaxed) == 2)?,
-        "no answer"
-    );
+    await_answers(test, 2)?;
     check_eq!((LOST.load(Relaxed), ABORTED.load(Relaxed)), (1, 0));
     Ok(())
 }
@@ -510,10 +500,7 @@ fn a_client_cannot_receive_messages_of_others(test: &mut Test) -> Outcome {
     run(test, guard)?;
     spy.start()?;
     other.start()?;
-    check!(
-        test.comes_true(|| ANSWERED.load(Relaxed) == 1)?,
-        "no answer"
-    );
+    await_answers(test, 1)?;
     // It has faulted.
     check_eq!(RECEIVED.load(Relaxed), 0);
     Ok(())

@@ -6,7 +6,7 @@ use std::fs::File as HostFile;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use trace_format::{HEADER_BYTES, MAGIC, Mode, RingReader};
+use trace_format::{HEADER_BYTES, MAGIC, Mode, RingReader, make_stream};
 
 use super::collect;
 use crate::File;
@@ -15,12 +15,6 @@ use crate::File;
 const ALIGNMENT: usize = 1 << 19;
 /// The most bytes of events of a core: the length of a section has 32 bits.
 const MOST_BYTES: usize = 1 << 31;
-
-// Offsets in the header of a ring, as the book has them.
-const AT_MODE: usize = 12;
-const AT_CAPACITY: usize = 16;
-const AT_WRITTEN: usize = 32;
-const AT_LOST: usize = 40;
 
 /// The rings in the RAM of a machine that runs.
 #[derive(Debug)]
@@ -175,14 +169,7 @@ impl Followed {
             count = (self.events.len() / ring.settings.detail.bytes()) as u64;
             lost = ring.lost.saturating_add(self.missed);
         }
-        header[AT_MODE] = Mode::Stream as u8;
-        for (at, value) in [
-            (AT_CAPACITY, count.max(1)),
-            (AT_WRITTEN, count),
-            (AT_LOST, lost),
-        ] {
-            header[at..at + 8].copy_from_slice(&value.to_le_bytes());
-        }
+        make_stream(&mut header, count, lost);
         [&header[..], &self.events].concat()
     }
 }

@@ -57,6 +57,8 @@ impl<A: Arch> ReadyQueues<A> {
         }
     }
 
+    /// Puts a thread before all that became ready at some time. At time 0, which ends during boot, one that joins
+    /// the end of a queue would be its equal.
     pub fn push_front(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>) {
         objects[thread].links_mut().set_key(Ticks::ZERO.0);
         self.queue_for(objects, thread).push_front(objects, thread);

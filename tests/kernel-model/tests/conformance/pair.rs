@@ -34,7 +34,11 @@ impl Pair {
         let slice = machine.refills(abi::slots::INIT_THREAD_SC)[0].1;
         let model = Model::boot(slice, machine.pool(), machine.boot_info.sched_control.start);
         let root = machine.root;
-        Self { machine, model, threads: vec![(root, root.thread)], slots: Vec::new() }
+        let mut pair =
+            Self { machine, model, threads: vec![(root, root.thread)], slots: Vec::new() };
+        // As on every board, no thread runs at time 0, which in a ready queue means "in front".
+        pair.machine.advance(1);
+        pair
     }
 
     /// Adds a task that was made since the last [`Pair::follow`].

@@ -416,6 +416,14 @@ fn they_agree_where_they_differed() {
         Step::Call(NBSendRecv, 0, 0, 18, false),
     ];
     assert_eq!(compare(&history, |_| ()), Ok(()));
+    let history = [
+        Step::Thread(TcbSetCriticality, 37, 0, 1),
+        Step::SchedParams(5, 2, 39, 0),
+        Step::Call(Recv, 0, 0, 0, false),
+        Step::Call(Recv, 0, 0, 0, false),
+        Step::Call(Yield, 0, 0, 0, false),
+    ];
+    assert_eq!(compare(&history, |_| ()), Ok(()));
 }
 
 /// The length of the shortest history that detects the fault.

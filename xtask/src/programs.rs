@@ -3,11 +3,11 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use anyhow::{Context, bail};
 
-use crate::cli::{QemuArguments, TraceArguments, TraceReader};
+use crate::cli::{Keep, QemuArguments, TraceArguments, TraceReader};
 use crate::qemu::{self, Ending, Supervisor};
 use crate::toolchain::Toolchain;
 use crate::ui::Step;
@@ -91,40 +91,58 @@ pub(crate) fn trace(workspace: &Workspace, arguments: TraceArguments) -> Result 
     })
 }
 
-/// The arguments with which the reader of traces writes what is in a machine's RAM into the file `output`.
-pub(crate) fn collection(platform: &str, ram: &Path, output: &Path) -> [OsString; 6] {
-    let arguments: [&OsStr; 6] = [
-        "collect".as_ref(),
-        ram.as_ref(),
-        "--platform".as_ref(),
-        platform.as_ref(),
-        "--output".as_ref(),
-        output.as_ref(),
-    ];
-    arguments.map(OsString::from)
+/// The reader of traces, which writes what is in a machine's RAM into a file.
+pub(crate) enum Collection {
+    /// When the machine has stopped.
+    Afterwards(Command),
+    /// It takes events out of the RAM while the machine runs.
+    Meanwhile(Child),
 }
 
-/// A reader of traces that takes events out of the RAM of a machine while that runs.
-pub(crate) struct Follower(Child);
-
-impl Follower {
-    /// Starts the program `reader`, with the arguments of [`collection`].
-    pub(crate) fn start(reader: &Path, collection: &[OsString]) -> Result<Self> {
+impl Collection {
+    /// `reader` is the program's file. Where its output is not `shown`, [`Collection::finish`] returns it.
+    pub(crate) fn start(
+        reader: &Path,
+        platform: &str,
+        ram: &Path,
+        output: &Path,
+        keep: Keep,
+        shown: bool,
+    ) -> Result<Self> {
         let mut command = Command::new(reader);
-        command.args(collection).arg("--follow");
+        command.arg("collect").arg(ram);
+        command
+            .args(["--platform", platform, "--output"])
+            .arg(output);
+        if !shown {
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        }
+        if !keep.is_followed() {
+            return Ok(Self::Afterwards(command));
+        }
         // The key that ends the run is not for the reader.
-        let child = command.stdin(Stdio::piped()).process_group(0).spawn();
-        let child = child.with_context(|| format!("cannot start {}", reader.display()))?;
-        Ok(Self(child))
+        command
+            .arg("--follow")
+            .stdin(Stdio::piped())
+            .process_group(0);
+        Ok(Self::Meanwhile(started(&mut command)?))
     }
 
     /// Lets it write the trace, when the machine has stopped.
-    pub(crate) fn finish(mut self) -> Result<ExitStatus> {
-        drop(self.0.stdin.take());
-        self.0
-            .wait()
-            .context("cannot wait for the reader of traces")
+    pub(crate) fn finish(self) -> Result<Output> {
+        let child = match self {
+            Self::Afterwards(mut command) => started(&mut command)?,
+            Self::Meanwhile(child) => child,
+        };
+        // This closes the standard input, at whose end it writes the file.
+        let output = child.wait_with_output();
+        output.context("cannot wait for the reader of traces")
     }
+}
+
+fn started(command: &mut Command) -> Result<Child> {
+    let child = command.spawn();
+    child.with_context(|| format!("cannot start {}", command.get_program().display()))
 }
 
 /// The response times in a trace, as JSON.

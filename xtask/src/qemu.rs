@@ -9,7 +9,7 @@ mod supervise;
 
 use std::io::{IsTerminal, Write, stdout};
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -23,7 +23,7 @@ use crate::log::{self, Log};
 use crate::microkit::Board;
 use crate::platform::{Exit, Platform};
 use crate::post_mortem::PostMortems;
-use crate::programs::{self, Follower, Program};
+use crate::programs::{self, Collection, Program};
 use crate::setup;
 use crate::system::System;
 use crate::temporary;
@@ -88,20 +88,11 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
     let reader = programs::build(workspace, Program::Trace)?;
     let ram = temporary::File::new_in(workspace.target());
     let ram = ram.context("cannot make a file for the machine's RAM")?;
+    let keep = arguments.tracing.keep;
+    let collection = Collection::start(&reader, &platform.name, ram.path(), trace, keep, true)?;
     let ram_file = Some(ram.path());
-    let collection = programs::collection(&platform.name, ram.path(), trace);
-    let follower = match arguments.tracing.keep.is_followed() {
-        true => Some(Follower::start(&reader, &collection)?),
-        false => None,
-    };
     let outcome = emulate(workspace, &platform, &emulator, &built, arguments, ram_file);
-    let status = match follower {
-        Some(follower) => follower.finish()?,
-        None => {
-            let status = Command::new(&reader).args(collection).status();
-            status.with_context(|| format!("cannot start {}", reader.display()))?
-        }
-    };
+    let status = collection.finish()?.status;
     let outcome = outcome?;
     if !status.success() {
         bail!("there is no trace of this run");

@@ -11,8 +11,8 @@ use serde_json::{Map, json};
 use super::measurement::{Measurement, number};
 use super::reference::Platform;
 use super::run::Bench;
-use crate::cli::{BenchArguments, Events, Tracing};
-use crate::programs::{self, Program};
+use crate::cli::{BenchArguments, Events, Keep, Tracing};
+use crate::programs::{self, Collection, Program};
 use crate::{Result, temporary};
 
 /// The suite of the results. The operations are those of the book.
@@ -220,8 +220,11 @@ impl Bench<'_> {
     /// The kernel entries in a trace, which is in a machine's RAM.
     fn entries_in(&self, ram: &Path) -> Result<Vec<u8>> {
         let trace = temporary::File::new().context("cannot make a file for the trace")?;
-        let collection = programs::collection(&self.platform.name, ram, trace.path());
-        programs::output(self.workspace, Program::Trace, &collection)?;
+        let reader = programs::build(self.workspace, Program::Trace)?;
+        let board = &self.platform.name;
+        let collection =
+            Collection::start(&reader, board, ram, trace.path(), Keep::default(), false)?;
+        programs::printed(collection.finish()?)?;
         programs::entries(self.workspace, trace.path())
     }
 }

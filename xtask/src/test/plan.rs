@@ -353,6 +353,7 @@ pub(super) fn runs<'a>(
                 // Where nothing depends on the architecture, on two cores.
                 runs.push(Run {
                     is_traced: true,
+                    keep: Keep::All,
                     cores: if own { arguments.cores } else { Cores::TWO },
                     ..example
                 });

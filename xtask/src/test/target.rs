@@ -25,7 +25,7 @@ use crate::cli::{
 use crate::log::Log;
 use crate::platform::{Bochs, Platform};
 use crate::post_mortem::PostMortems;
-use crate::programs::{self, Program};
+use crate::programs::{self, Collection, Program};
 use crate::qemu::{Ending, Machine, REAL_TIME, Supervisor};
 use crate::setup::{self, BuildTools};
 use crate::system::System;
@@ -205,6 +205,11 @@ impl Run<'_> {
             false => None,
         };
         let ram = ram.as_ref().map(|file| file.path());
+        let trace = temporary::File::new_in(self.workspace.target())?;
+        let collection = match ram.filter(|_| self.is_example) {
+            Some(ram) => Some(self.collection(ram, trace.path())?),
+            None => None,
+        };
         let (ending, success) = match self.arguments.emulator {
             Emulator::Qemu => (
                 self.on_qemu(built, supervisor, &heard, ram, show)?,
@@ -245,9 +250,8 @@ impl Run<'_> {
                 false => plan::example(&self.system.name),
             };
             let mut tally = tell(&name, end.failure());
-            if let Some(ram) = ram {
-                let trace = temporary::File::new_in(self.workspace.target())?;
-                let complaint = self.check_trace(ram, trace.path())?;
+            if let Some(collection) = collection {
+                let complaint = self.check_trace(collection, trace.path())?;
                 tally += tell("trace::rules_hold", complaint.as_deref());
                 if self.has_bounds() {
                     let complaint = self.check_bounds(trace.path())?;
@@ -273,21 +277,23 @@ impl Run<'_> {
         Ok(tally)
     }
 
-    /// What the reader of traces complains about in the trace that is in the machine's RAM, which becomes the file
-    /// `trace`.
-    fn check_trace(&self, ram: &Path, trace: &Path) -> Result<Option<String>> {
+    /// The reader that writes the events of this run into the file `trace`.
+    fn collection(&self, ram: &Path, trace: &Path) -> Result<Collection> {
         let reader = programs::build_by_profile(self.workspace, Program::Trace, "tool")?;
-        let collection = programs::collection(&self.platform.name, ram, trace);
-        let check = [OsString::from("check"), trace.into()];
-        for arguments in [&collection[..], &check] {
-            let output = Command::new(&reader).args(arguments).output();
-            let output = output.with_context(|| format!("cannot start {}", reader.display()))?;
-            if !output.status.success() {
-                let words = [&*output.stdout, &output.stderr].concat();
-                return Ok(Some(String::from_utf8_lossy(&words).into_owned()));
-            }
+        Collection::start(&reader, &self.platform.name, ram, trace, self.keep, false)
+    }
+
+    /// What the reader of traces complains about in the trace of a run that has ended, which becomes the file `trace`.
+    fn check_trace(&self, collection: Collection, trace: &Path) -> Result<Option<String>> {
+        let reader = programs::build_by_profile(self.workspace, Program::Trace, "tool")?;
+        let mut output = collection.finish()?;
+        if output.status.success() {
+            let check = Command::new(&reader).arg("check").arg(trace).output();
+            output = check.with_context(|| format!("cannot start {}", reader.display()))?;
         }
-        Ok(None)
+        let words = [&*output.stdout, &output.stderr].concat();
+        let failed = !output.status.success();
+        Ok(failed.then(|| String::from_utf8_lossy(&words).into_owned()))
     }
 
     /// Whether bounds of the analysis hold for this run: its figures are those of the usual kernel. In host time, a busy host

@@ -7,7 +7,7 @@ use abi::{GuardData, Rights, WORD_BITS};
 
 use super::{BadgedCap, CNode, Cap, EndpointCap, NotificationCap, UntypedCap, Zombie, ZombieKind};
 use crate::arch::{Arch, ArchCap, Irq, PhysAddr};
-use crate::object::Reply;
+use crate::object::{Reply, SchedContext};
 use crate::slot::{Field, RawCap, Slot};
 use crate::token::Ptr;
 
@@ -273,6 +273,12 @@ impl<A: Arch> Cap<A> {
     #[inline(always)]
     pub(crate) fn decode_reply(raw: RawCap) -> Option<Ptr<Reply<A>>> {
         (raw.tag() == tag::REPLY).then(|| object(raw.get(field::OBJECT)))
+    }
+
+    /// The scheduling context, if it is one.
+    #[inline(always)]
+    pub(crate) fn decode_context(raw: RawCap) -> Option<Ptr<SchedContext<A>>> {
+        (raw.tag() == tag::SCHED_CONTEXT).then(|| object(raw.get(field::SCHED_CONTEXT)))
     }
 
     /// Unpacks the result of [`Cap::encode`]. Inlined, so that a caller that needs one kind contains no code

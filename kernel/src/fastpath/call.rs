@@ -87,7 +87,7 @@ impl<A: Arch> Kernel<A> {
         let context = self.current_context_or_decline()?;
         if self[server].sched_context.is_some() {
             eligible(transfer.is_none())?;
-            let reading = self.read_clock_if_paid()?;
+            let reading = self.read_clock_of_payer(caller, context)?;
             let available = self.can_run(server, reading.now)?;
             self.runs_after_block(caller, server, reading.now)?;
 

@@ -14,12 +14,14 @@
 //! | `wait` | a signal is pending, or another thread is ready to run |
 //! | `yield_slice` | the context is round robin, and no thread in the release queue is due |
 //! | `call`, of a fault | the handler waits, as for a call |
-//! | `timer` | a budget ends whose handler waits and has its own context, or a thread is due that has a higher priority |
+//! | `timer` | a budget or a `YieldToTimeout` ends whose handler waits and has its own context, or a thread is due that has a higher priority |
+//! | `turn` | `YieldToTimeout` by `NBSendRecv`: the thread waits for a reply and runs next, and no sender waits |
 //! | `invoke` | the capability is one to memory |
 //! | `capability` | as for `call` and `reply_recv` with a passive server, and with one extra capability that is not one to memory |
 //!
-//! None of them is eligible for other messages with extra capabilities, contexts with a limit or a timer, idling
-//! contexts, or capability lookups of several levels. Behind endpoint thresholds only calls are, and a passive server that waits again
+//! None of them is eligible for other messages with extra capabilities, contexts with a limit, idling contexts, or
+//! capability lookups of several levels; contexts with a timer only where it is set, where it expires, and where its
+//! thread calls a receiver that has its own context. Behind endpoint thresholds only calls are, and a passive server that waits again
 //! after its reply.
 //!
 //! # Time
@@ -37,6 +39,7 @@ mod reply_recv;
 mod signal;
 mod switch;
 mod timer;
+mod turn;
 mod yield_slice;
 
 use abi::registers::{CAP, INFO};
@@ -175,10 +178,12 @@ impl<A: Arch> Kernel<A> {
         const NB_SEND: usize = Syscall::NBSend.number();
         const WAIT: usize = Syscall::Wait.number();
         const NB_WAIT: usize = Syscall::NBWait.number();
+        const NB_SEND_RECV: usize = Syscall::NBSendRecv.number();
         const YIELD: usize = Syscall::Yield.number();
         self.try_unmodified(|kernel| match call.number {
             SEND | NB_SEND => kernel.fast_send(call),
             WAIT | NB_WAIT => kernel.fast_wait(call),
+            NB_SEND_RECV => kernel.fast_turn(call),
             YIELD => kernel.fast_yield(call),
             _ => Err(NotEligible),
         })

@@ -7,7 +7,7 @@ use super::capability::CapTransfer;
 use super::{Eligible, NotEligible, SystemCall, eligible, require_plain};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::cap::Cap;
+use crate::cap::{Cap, EndpointCap};
 use crate::object::{
     Above, Endpoint, EndpointState, Fault, NotificationState, PendingFault, Reply, Thread,
     ThreadState, WaitQueue,
@@ -47,12 +47,7 @@ impl<A: Arch> Kernel<A> {
         let address = self[server].context.get(REPLY);
         let reply_cap = self.find(server, address)?;
         let reply = Cap::decode_reply(reply_cap).ok_or(NotEligible)?;
-        eligible(cap.rights.contains(Rights::READ))?;
-        self.is_on_this_core(self[cap.object].core())?;
-        self.is_on_this_core(self[reply].core())?;
-        eligible(self[cap.object].has_no_senders())?;
-        let others = self[cap.object].queue();
-        self.receives_no_signal(server)?;
+        let others = self.may_wait_for_call(server, &cap, reply)?;
         let caller = self[reply].thread().ok_or(NotEligible)?;
         let ThreadState::BlockedOnReply { .. } = self[caller].state else {
             return Err(NotEligible);
@@ -130,6 +125,23 @@ impl<A: Arch> Kernel<A> {
         self[thread].context.restart();
     }
 
+    /// The threads that wait at an endpoint. Not eligible unless `server` may wait there, too, with a reply object: no
+    /// message or signal comes first. A threshold may take its context from it.
+    #[inline(always)]
+    pub(super) fn may_wait_for_call(
+        &self,
+        server: Ptr<Thread<A>>,
+        cap: &EndpointCap<A>,
+        reply: Ptr<Reply<A>>,
+    ) -> Eligible<WaitQueue<A>> {
+        eligible(cap.rights.contains(Rights::READ))?;
+        self.is_on_this_core(self[cap.object].core())?;
+        self.is_on_this_core(self[reply].core())?;
+        eligible(self[cap.object].has_no_senders())?;
+        self.receives_no_signal(server)?;
+        Ok(self[cap.object].queue())
+    }
+
     /// Not eligible if the receiver would get a signal instead of a message, or may have to give back a
     /// context that its bound notification has lent.
     #[inline(always)]
@@ -143,8 +155,9 @@ impl<A: Arch> Kernel<A> {
         eligible(!is_active && notification.sched_context.is_none())
     }
 
+    /// Blocks the server until the next call.
     #[inline(always)]
-    fn wait_for_call(
+    pub(super) fn wait_for_call(
         &mut self,
         server: Ptr<Thread<A>>,
         endpoint: Ptr<Endpoint<A>>,

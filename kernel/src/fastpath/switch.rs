@@ -3,8 +3,8 @@
 use super::{Eligible, NotEligible, eligible};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::object::{ContextFlags, Membership, SchedContext, Thread, ThreadState};
-use crate::sched::{PreemptionRank, Scheduler};
+use crate::object::{ContextFlags, Membership, Progress, SchedContext, Thread, ThreadState};
+use crate::sched::{Budget, PreemptionRank, Scheduler};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
@@ -15,7 +15,7 @@ pub(super) struct ClockReading {
     pub(super) consumed: Ticks,
 }
 
-/// A context that can be used now, and has neither a limit nor a timer.
+/// A context that can be used now, and has no limit; a timer only if a fast path says so.
 #[derive(Clone, Copy)]
 pub(super) struct Available<A: Arch> {
     context: Ptr<SchedContext<A>>,
@@ -32,6 +32,47 @@ impl<A: Arch> Kernel<A> {
         let reading = self.reading();
         eligible(reading.consumed < self.core.check_threshold)?;
         Ok(reading)
+    }
+
+    /// The same for a fast path that leaves `context`, the current one, with the current thread `payer`: it may have a
+    /// timer that has not expired.
+    #[inline(always)]
+    pub(super) fn read_clock_of_payer(
+        &self,
+        payer: Ptr<Thread<A>>,
+        context: Ptr<SchedContext<A>>,
+    ) -> Eligible<ClockReading> {
+        eligible(abi::config::DOMAINS == 1)?;
+        let reading = self.reading();
+        if reading.consumed >= self.core.check_threshold {
+            self.is_paid_beside_timer(payer, context, reading)?;
+        }
+        Ok(reading)
+    }
+
+    /// Not eligible unless a timer that has not expired is the only reason for a budget check, which passes.
+    #[inline(never)]
+    fn is_paid_beside_timer(
+        &self,
+        payer: Ptr<Thread<A>>,
+        context: Ptr<SchedContext<A>>,
+        reading: ClockReading,
+    ) -> Eligible<()> {
+        eligible(self[context].is_configured() && self[context].has_at_most_a_timer())?;
+        eligible(!matches!(self[payer].progress, Progress::Deferred { .. }))?;
+        self.is_timer_local(context)?;
+        eligible(reading.now < self.timer_of(context))?;
+        let left = self[context].head().amount.saturating_sub(reading.consumed);
+        eligible(left >= self.min_budget())
+    }
+
+    /// Not eligible unless the thread that has set the timer of a context, if one has, is on this core.
+    #[inline(always)]
+    pub(super) fn is_timer_local(&self, context: Ptr<SchedContext<A>>) -> Eligible<()> {
+        match self[context].yielded_from {
+            Some(setter) => self.is_on_this_core(self[setter].core),
+            None => Ok(()),
+        }
     }
 
     /// The last reading of the clock.
@@ -111,6 +152,20 @@ impl<A: Arch> Kernel<A> {
         let context = self[next].sched_context.ok_or(NotEligible)?;
         eligible(self.is_in_current_domain(next) && self[context].is_configured())?;
         eligible(!self[context].may_expire_while_blocked())?;
+        self.has_budget_on(context, now)
+    }
+
+    /// The same of a context for which a timer will be set.
+    #[inline(always)]
+    pub(super) fn can_run_until(&self, next: Ptr<Thread<A>>, now: Ticks) -> Eligible<Available<A>> {
+        let context = self[next].sched_context.ok_or(NotEligible)?;
+        eligible(self.is_in_current_domain(next) && self[context].is_configured())?;
+        eligible(self[context].has_at_most_a_timer())?;
+        self.has_budget_on(context, now)
+    }
+
+    #[inline(always)]
+    fn has_budget_on(&self, context: Ptr<SchedContext<A>>, now: Ticks) -> Eligible<Available<A>> {
         let head = self[context].head();
         eligible(head.time <= now && head.amount >= self.min_budget())?;
         let amount = head.amount;
@@ -170,6 +225,14 @@ impl<A: Arch> Kernel<A> {
         self.is_none_due(PreemptionRank::of(after.into()), now)
     }
 
+    /// Not eligible unless `next` goes before all ready and due threads, if it is put at the front of its ready queue.
+    #[inline(always)]
+    pub(super) fn goes_first(&self, next: Ptr<Thread<A>>, now: Ticks) -> Eligible<()> {
+        let priority = self[next].priority;
+        eligible(!self.is_any_above(priority))?;
+        self.is_none_due(PreemptionRank::of(priority.into()), now)
+    }
+
     /// The preemption level of a thread that runs by a fast path. Its criticality does not raise it.
     #[inline(always)]
     fn fast_preemption_rank(&self, next: Ptr<Thread<A>>) -> PreemptionRank {
@@ -227,6 +290,17 @@ impl<A: Arch> Kernel<A> {
         self.switch_context(next, available, true);
     }
 
+    /// The same with a timer.
+    #[inline(always)]
+    pub(super) fn switch_until(
+        &mut self,
+        next: Ptr<Thread<A>>,
+        available: Available<A>,
+        timer: Ticks,
+    ) {
+        self.switch_context_until(next, available, true, Some(timer));
+    }
+
     /// Switches to `next`, which was ready, on its own context.
     #[inline(always)]
     pub(super) fn switch_to_ready(&mut self, next: Ptr<Thread<A>>, available: Available<A>) {
@@ -248,6 +322,17 @@ impl<A: Arch> Kernel<A> {
         available: Available<A>,
         wakes: bool,
     ) {
+        self.switch_context_until(next, available, wakes, None);
+    }
+
+    #[inline(always)]
+    fn switch_context_until(
+        &mut self,
+        next: Ptr<Thread<A>>,
+        available: Available<A>,
+        wakes: bool,
+        timer: Option<Ticks>,
+    ) {
         self.commit_time();
         let Available { context, amount } = available;
         self.core.current = Some(next);
@@ -260,7 +345,7 @@ impl<A: Arch> Kernel<A> {
             false => self[context].count_from(now),
         };
         let rank = self.fast_preemption_rank(next);
-        self.arm_for(amount, rank);
+        self.arm_for(&Budget::of(amount, timer), rank);
         A::switch_to(self, Some(next));
     }
 }

@@ -1,4 +1,7 @@
-//! Timer interrupts: the end of a budget that a timeout handler waits for, and the release of a thread.
+//! Timer interrupts: the end of a budget or of a `YieldToTimeout` that a timeout handler waits for, and the release
+//! of a thread.
+
+use abi::fault::timeout_flags;
 
 use super::switch::ClockReading;
 use super::{Eligible, NotEligible, eligible};
@@ -7,7 +10,29 @@ use crate::arch::Arch;
 use crate::cap::Cap;
 use crate::ipc::is_handler;
 use crate::object::{Fault, PendingFault, SchedContext, Thread, ThreadSlot};
+use crate::sched::Spent;
+use crate::time::Ticks;
 use crate::token::Ptr;
+
+/// What ends the use of a context.
+#[derive(Clone, Copy)]
+enum End {
+    /// Its budget; it may have a timer.
+    Budget { timed: bool },
+    /// Its timer.
+    Timer,
+}
+
+impl End {
+    /// The flags in the message to the timeout handler, if it has the long format.
+    #[inline(always)]
+    fn flags(self) -> Option<usize> {
+        match self {
+            Self::Budget { timed } => timed.then_some(0),
+            Self::Timer => Some(timeout_flags::INSTANT),
+        }
+    }
+}
 
 impl<A: Arch> Kernel<A> {
     /// Handles a timer interrupt, after the clock was read.
@@ -22,7 +47,7 @@ impl<A: Arch> Kernel<A> {
         self.fast_timeout(thread, context, reading)
     }
 
-    /// Reports the end of the current budget to a handler that waits, which runs on its own context.
+    /// Reports the end of the current budget, or of its timer, to a handler that waits, which runs on its own context.
     #[inline(always)]
     fn fast_timeout(
         &mut self,
@@ -34,10 +59,7 @@ impl<A: Arch> Kernel<A> {
             return Err(NotEligible);
         };
         eligible(is_handler(&handler))?;
-        eligible(self[context].is_configured() && !self[context].is_round_robin())?;
-        eligible(!self[context].may_expire_while_blocked())?;
-        let left = self[context].head().amount.saturating_sub(reading.consumed);
-        debug_assert!(left < self.min_budget());
+        let end = self.end_of(context)?;
         let (server, is_alone) = self.first_receiver(handler.object)?;
         let reply = self.reply_of(server)?.ok_or(NotEligible)?;
         let available = self.can_run(server, reading.now)?;
@@ -47,14 +69,46 @@ impl<A: Arch> Kernel<A> {
         let first = (self.core.ready).first_normal(domain, self[server].priority);
         eligible(first.is_some())?;
 
-        self.charge_slice(context, reading.consumed);
+        match end {
+            End::Budget { .. } => self.charge_slice(context, reading.consumed),
+            End::Timer => self.commit_time(),
+        }
         self.take_receiver(handler.object, server, is_alone);
         self.track_call(thread, reply);
         let badge = self[context].badge;
-        self[thread].fault = PendingFault::Some(Fault::Timeout { badge, more: None });
+        let more = end.flags();
+        self[thread].fault = PendingFault::Some(Fault::Timeout { badge, more });
         self.transfer_fault(thread, server, handler.badge);
+        if more.is_some() {
+            self.stop_timer(context);
+        }
         self.switch_to_woken(server, available);
         Ok(server)
+    }
+
+    /// What ends the use of the current context, whose budget check threshold is reached.
+    #[inline(always)]
+    fn end_of(&mut self, context: Ptr<SchedContext<A>>) -> Eligible<End> {
+        eligible(self[context].is_configured())?;
+        if self[context].may_expire_while_blocked() {
+            return self.end_beside_timer(context);
+        }
+        eligible(!self[context].is_round_robin())?;
+        Ok(End::Budget { timed: false })
+    }
+
+    /// The same if there may be a timer.
+    #[inline(never)]
+    fn end_beside_timer(&mut self, context: Ptr<SchedContext<A>>) -> Eligible<End> {
+        eligible(self[context].has_at_most_a_timer())?;
+        self.is_timer_local(context)?;
+        match self.spent(context) {
+            Some(Spent::Timer) => Ok(End::Timer),
+            Some(Spent::Budget) if !self[context].is_round_robin() => Ok(End::Budget {
+                timed: self.timer_of(context) < Ticks::NEVER,
+            }),
+            _ => Err(NotEligible),
+        }
     }
 
     /// Switches from the current thread, or from the idle loop, to a higher-priority thread that is due.

@@ -107,6 +107,14 @@ impl<A: Arch> SchedContext<A> {
         !ContextFlags::SPORADIC.contains(self.flags)
     }
 
+    /// Whether nothing but its budget and a timer can end the use of it: it has no limit and no criticality, and is
+    /// not idling.
+    #[inline(always)]
+    pub const fn has_at_most_a_timer(&self) -> bool {
+        const USUAL: ContextFlags = ContextFlags::SPORADIC.union(ContextFlags::NEEDS_CHECK);
+        USUAL.contains(self.flags) && self.limit.is_none()
+    }
+
     /// Whether kernel entries of the thread that runs on it may need the full budget check.
     #[inline(always)]
     pub const fn may_need_check(&self) -> bool {

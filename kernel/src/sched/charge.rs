@@ -25,11 +25,12 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// That of a context without a limit and a timer.
-    pub(super) const fn of(amount: Ticks) -> Self {
+    /// That of a context of which `amount` is left, and which has no limit; it may have a timer, later than now.
+    #[inline(always)]
+    pub(crate) const fn of(amount: Ticks, timer: Option<Ticks>) -> Self {
         Self {
             head: Some(amount),
-            limit_or_timer: None,
+            limit_or_timer: timer,
         }
     }
 }

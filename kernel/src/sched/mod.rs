@@ -36,7 +36,7 @@ use crate::object::{SchedContext, Thread};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
-pub(crate) use charge::Spent;
+pub(crate) use charge::{Budget, Spent};
 #[cfg(any(test, feature = "invariants"))]
 pub(crate) use criticality::band;
 pub(crate) use defer::Funding;

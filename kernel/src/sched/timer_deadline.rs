@@ -133,14 +133,12 @@ impl<A: Arch> Scheduler<A> {
         self.program(&budget, rank, reprogram);
     }
 
-    /// Programs the timer for another current context, which has neither a limit nor a timer, and of which `amount`
-    /// is left.
+    /// Programs the timer for another current context, which has this budget.
     #[inline(always)]
-    pub(crate) fn arm_for(&mut self, amount: Ticks, rank: PreemptionRank) {
-        let budget = Budget::of(amount);
+    pub(crate) fn arm_for(&mut self, budget: &Budget, rank: PreemptionRank) {
         self.core.reprogram = false;
-        self.core.check_threshold = self.check_threshold(&budget);
-        self.program(&budget, rank, true);
+        self.core.check_threshold = self.check_threshold(budget);
+        self.program(budget, rank, true);
     }
 
     #[inline(always)]

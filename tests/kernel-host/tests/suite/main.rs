@@ -22,6 +22,7 @@ mod fast_paths;
 mod fast_paths_capability;
 mod fast_paths_threshold;
 mod fast_paths_timer;
+mod fast_paths_turn;
 mod faults;
 mod idling;
 mod ipc;

@@ -1,0 +1,118 @@
+//! A turn of a scheduler at user level: `SchedContext_YieldToTimeout` by `NBSendRecv`.
+
+use abi::registers::{DESTINATION, REPLY};
+use abi::{Method, WORD_BITS};
+
+use super::{Eligible, NotEligible, SystemCall, eligible};
+use crate::Kernel;
+use crate::arch::{Arch, UserContext};
+use crate::cap::Cap;
+use crate::object::{Fault, PendingFault, Reply, SchedContext, Thread, ThreadState};
+use crate::time::{Microseconds, Ticks};
+use crate::token::Ptr;
+
+/// A thread that waits for a reply, and the timer with which it continues.
+struct Turn<A: Arch> {
+    thread: Ptr<Thread<A>>,
+    context: Ptr<SchedContext<A>>,
+    reply: Ptr<Reply<A>>,
+    timer: Ticks,
+}
+
+impl<A: Arch> Kernel<A> {
+    /// Replies to a thread, which runs until a time, and blocks the scheduler until the next message.
+    #[inline(never)]
+    pub(super) fn fast_turn(&mut self, call: &SystemCall<A>) -> Eligible<Ptr<Thread<A>>> {
+        let scheduler = call.thread;
+        let Turn {
+            thread,
+            context,
+            reply,
+            timer,
+        } = self.find_turn(call)?;
+        let cap = Cap::decode_endpoint(self.find(scheduler, call.cap)?).ok_or(NotEligible)?;
+        let own = self[scheduler].context.get(REPLY);
+        let own = self.reply_object(scheduler, own)?;
+        eligible(own == reply || self[own].thread().is_none())?;
+        eligible(!self[cap.object].has_threshold())?;
+        let others = self.may_wait_for_call(scheduler, &cap, own)?;
+        let reading = self.read_clock_if_paid()?;
+        eligible(reading.now < timer)?;
+        let available = self.can_run_until(thread, reading.now)?;
+        self.goes_first(thread, reading.now)?;
+
+        self[reply].set_thread(None);
+        if self[thread].fault.take().is_some() {
+            self[thread].context.restart();
+        } else {
+            self.answer_call(thread, 0, &[]);
+        }
+        self[thread].outer_limit = None;
+        self[thread].state = ThreadState::Running;
+        self[context].consumed = Ticks::ZERO;
+        self.cancel_yield_to(scheduler);
+        self.start_timer(scheduler, context, timer);
+        self.wait_for_call(scheduler, cap.object, others, own);
+        self.commit_reading(Some(reading));
+        self.switch_until(thread, available, timer);
+        Ok(thread)
+    }
+
+    /// Decodes the invocation. Not eligible unless the thread waits for the reply to a call, which lends nothing, or to
+    /// a timeout.
+    #[inline(always)]
+    fn find_turn(&self, call: &SystemCall<A>) -> Eligible<Turn<A>> {
+        const METHOD: usize = Method::SchedContextYieldToTimeout.number();
+        const LENGTH: usize = 64 / WORD_BITS;
+        let (scheduler, info) = (call.thread, call.info);
+        eligible(info.label() == METHOD)?;
+        eligible(info.extra_caps() == 1 && info.length() >= LENGTH)?;
+        let address = self[scheduler].context.get(DESTINATION);
+        let context = Cap::decode_context(self.find(scheduler, address)?).ok_or(NotEligible)?;
+        let sent = self.send_buffer(scheduler).ok_or(NotEligible)?;
+        let reply = self.reply_object(scheduler, sent.extra_cap(0))?;
+        self.is_on_this_core(self[context].core)?;
+        self.is_on_this_core(self[reply].core())?;
+        let thread = self[context].thread.ok_or(NotEligible)?;
+        eligible(self[thread].priority <= self[scheduler].max_controlled_priority)?;
+        eligible(self[reply].thread() == Some(thread))?;
+        eligible(matches!(
+            self[thread].state,
+            ThreadState::BlockedOnReply { .. }
+        ))?;
+        eligible(matches!(
+            self[thread].fault,
+            PendingFault::None | PendingFault::Some(Fault::Timeout { .. })
+        ))?;
+        eligible(self[reply].is_in_no_call_chain())?;
+        let setter = self[context].yielded_from;
+        eligible(setter.is_none_or(|setter| setter == scheduler))?;
+        if let Some(before) = self[scheduler].yielding_to {
+            self.is_on_this_core(self[before].core)?;
+        }
+        let (instant, clock) = (self.instant(scheduler), self.arch.clock());
+        // What is later is converted on the slow path, which checks for overflow.
+        eligible(instant <= clock.max_period())?;
+        Ok(Turn {
+            thread,
+            context,
+            reply,
+            timer: clock.first_tick(instant),
+        })
+    }
+
+    #[inline(always)]
+    fn reply_object(&self, thread: Ptr<Thread<A>>, address: usize) -> Eligible<Ptr<Reply<A>>> {
+        Cap::decode_reply(self.find(thread, address)?).ok_or(NotEligible)
+    }
+
+    /// The time in the first words of the message of `thread`.
+    #[inline(always)]
+    fn instant(&self, thread: Ptr<Thread<A>>) -> Microseconds {
+        let word = |index| self.message_word_in(thread, None, index) as u64;
+        Microseconds(match WORD_BITS {
+            64 => word(0),
+            _ => word(1) << 32 | word(0),
+        })
+    }
+}

@@ -64,6 +64,7 @@ groups![
     fast_path_call_time,
     fast_path_reply,
     fast_path_reply_time,
+    fast_path_turn,
     reply_stack,
     notification,
     thread,

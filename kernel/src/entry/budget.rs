@@ -7,7 +7,7 @@ use abi::fault::timeout_flags;
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::object::{SchedContext, Thread, ThreadState};
-use crate::sched::{Funding, Spent};
+use crate::sched::{Funding, Readiness, Spent};
 use crate::time::{Microseconds, Ticks};
 use crate::token::Ptr;
 use crate::trace::debug;
@@ -146,7 +146,7 @@ impl<A: Arch> Kernel<A> {
             self[thread].context.complete_system_call();
             self.end_limit(thread, context);
             // It may keep the context; what it has given up is due later.
-            if self[thread].sched_context.is_some() && !self.has_budget(thread) {
+            if self.readiness(thread) == Readiness::LacksBudget {
                 self.postpone(thread);
             }
         }

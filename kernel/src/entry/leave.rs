@@ -57,8 +57,8 @@ impl<A: Arch> Kernel<A> {
         let context = next.and_then(|thread| self[thread].sched_context);
         if self.core.reprogram || !Ptr::is_same(context, self.core.current_context) {
             self.switch_current_context(context, rank);
-        } else {
-            self.update_timer_deadline(rank);
+        } else if !self.core.timer_deadline.is_right_for(rank) {
+            self.program_timer(rank);
         }
         if let Some(thread) = next {
             self.finish_yield_to(thread);

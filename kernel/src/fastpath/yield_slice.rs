@@ -39,7 +39,7 @@ impl<A: Arch> Kernel<A> {
         let Some((next, available)) = next else {
             let rank = PreemptionRank::of(self[thread].priority.into());
             self.core.reprogram = true;
-            self.update_timer_deadline(rank);
+            self.program_timer(rank);
             return Ok(thread);
         };
         self.ready_back(thread);

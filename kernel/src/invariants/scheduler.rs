@@ -8,7 +8,7 @@ use crate::Kernel;
 use crate::arch::Arch;
 use crate::collections::{Heap, Linked, Ring};
 use crate::object::{Membership, Thread, ThreadState};
-use crate::sched::{Core, band};
+use crate::sched::{Core, Readiness, band};
 use crate::token::Ptr;
 
 /// The queues of threads with the same core, domain, criticality and priority.
@@ -143,7 +143,7 @@ pub(super) fn check_current<A: Arch>(kernel: &Kernel<A>, reach: Reach) -> Check 
             kernel[thread].domain == core.current_domain();
         "the current thread does not wait for what it yielded to":
             kernel[thread].yield_answer.is_none();
-        "the current thread has budget": kernel.has_budget(thread);
+        "the current thread has budget": kernel.readiness(thread) == Readiness::Ready;
         "no higher-priority thread than the current one is ready":
             highest.is_none_or(|highest| highest <= kernel.rank(thread));
     }

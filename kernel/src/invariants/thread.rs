@@ -10,7 +10,6 @@ use crate::object::{
     Above, ContextFlags, EndpointState, Membership, NotificationState, Progress, Thread,
     ThreadState,
 };
-use crate::time::Ticks;
 use crate::token::Ptr;
 
 /// Checks a thread.
@@ -103,9 +102,8 @@ fn check_queue<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach
         Membership::Ready => {
             let ring = QueuePosition::of(kernel, thread).ring(kernel);
             // By the time of the thread's own core: this core may have read the clock later.
-            let has_budget = configured.is_some_and(|context| {
-                kernel[context].is_available(core.now, Ticks::ZERO, kernel.min_budget())
-            });
+            let has_budget = configured
+                .is_some_and(|context| kernel[context].is_available(core.now, kernel.min_budget()));
             rules! { require;
                 "a ready thread is in the ready queue of its domain, criticality and priority":
                     ring.contains(&kernel.objects, thread, reach.members);

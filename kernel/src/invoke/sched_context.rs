@@ -8,6 +8,7 @@ use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::Cap;
 use crate::object::{Reply, SchedContext, Thread, YieldAnswer};
+use crate::sched::Readiness;
 use crate::time::{Microseconds, Ticks};
 use crate::token::Ptr;
 
@@ -179,7 +180,7 @@ impl<A: Arch> Invocation<A> {
             kernel.take_consumed(context);
         }
         // If the target runs on another core, its slice ends there.
-        if kernel.is_schedulable(target) && !kernel.has_budget(target) {
+        if kernel.readiness(target) == Readiness::LacksBudget {
             if kernel.is_current(target) {
                 return answer_now(kernel);
             }

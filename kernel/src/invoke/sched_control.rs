@@ -10,6 +10,7 @@ use crate::arch::Arch;
 use crate::budget::MAX_REFILLS;
 use crate::cap::Cap;
 use crate::object::{ContextFlags, SchedContext};
+use crate::sched::Readiness;
 use crate::time::{MIN_BUDGET, Microseconds, Ticks};
 use crate::token::Ptr;
 
@@ -155,7 +156,7 @@ fn perform<A: Arch>(kernel: &mut Kernel<A>, request: &Configure<A>, core: usize)
         return;
     }
     if kernel.core.current == Some(thread) {
-        if !kernel.has_budget(thread) {
+        if kernel.readiness(thread) == Readiness::LacksBudget {
             kernel.postpone(thread);
         }
         kernel.choose_again();

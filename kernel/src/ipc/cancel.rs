@@ -16,8 +16,10 @@ impl<A: Arch> Ipc<A> {
         self.stop_idling(thread);
         match self[thread].state {
             ThreadState::BlockedOnSend { endpoint, .. } => self.leave_endpoint(endpoint, thread),
-            ThreadState::BlockedOnReceive { endpoint, .. } => {
-                self.detach_reply(thread);
+            ThreadState::BlockedOnReceive { endpoint, reply } => {
+                if let Some(reply) = reply {
+                    self[reply].set_thread(None);
+                }
                 self.leave_endpoint(endpoint, thread);
             }
             ThreadState::BlockedOnNotification { notification } => {
@@ -77,10 +79,7 @@ impl<A: Arch> Ipc<A> {
             self[thread].state = ThreadState::Inactive;
             self.trace_stopped(thread);
         } else {
-            self[thread].state = ThreadState::Restart;
-            self.trace_woken(thread);
-            self.wake_context(thread);
-            self.possible_switch_to(thread);
+            self.wake(thread, ThreadState::Restart);
         }
     }
 
@@ -90,7 +89,9 @@ impl<A: Arch> Ipc<A> {
         let Some(thread) = self[endpoint].queue().first(&self.objects) else {
             return false;
         };
-        self.detach_reply(thread);
+        if let Some(reply) = self[thread].state.reply() {
+            self[reply].set_thread(None);
+        }
         self.leave_endpoint(endpoint, thread);
         self.restart_or_give_up(thread);
         true
@@ -127,10 +128,7 @@ impl<A: Arch> Ipc<A> {
     pub(crate) fn resume(&mut self, thread: Ptr<Thread<A>>) {
         if !self[thread].is_runnable() {
             self.cancel_ipc(thread);
-            self[thread].state = ThreadState::Restart;
-            self.trace_woken(thread);
-            self.wake_context(thread);
-            self.possible_switch_to(thread);
+            self.wake(thread, ThreadState::Restart);
         }
     }
 

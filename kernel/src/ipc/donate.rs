@@ -3,6 +3,7 @@
 use super::Ipc;
 use crate::arch::Arch;
 use crate::object::{Above, Notification, Progress, Reply, SchedContext, Thread, ThreadState};
+use crate::sched::Readiness;
 use crate::token::Ptr;
 use crate::tracing::Move;
 
@@ -129,18 +130,6 @@ impl<A: Arch> Ipc<A> {
     pub(super) fn cut_call_chain(&mut self, reply: Ptr<Reply<A>>) {
         self[reply].above = Above::None;
     }
-
-    /// Unlinks the reply object from a thread that is blocked on receive.
-    pub(crate) fn detach_reply(&mut self, receiver: Ptr<Thread<A>>) -> Option<Ptr<Reply<A>>> {
-        let ThreadState::BlockedOnReceive {
-            reply: Some(reply), ..
-        } = self[receiver].state
-        else {
-            return None;
-        };
-        self[reply].set_thread(None);
-        Some(reply)
-    }
 }
 
 /// Binding a scheduling context to a thread by an explicit operation.
@@ -164,13 +153,15 @@ impl<A: Arch> Ipc<A> {
         if let Progress::Deferred { .. } = self[thread].progress {
             self[thread].progress = Progress::None;
         }
-        if self.is_schedulable(thread) {
-            if self.has_budget(thread) {
-                self.owning_core(thread).choose_again();
-                self.ready_front(thread);
-            } else {
+        match self.readiness(thread) {
+            Readiness::NotReady => {}
+            Readiness::LacksBudget => {
                 self.postpone(thread);
                 self.stop_if_current(thread);
+            }
+            Readiness::Ready => {
+                self.owning_core(thread).choose_again();
+                self.ready_front(thread);
             }
         }
     }

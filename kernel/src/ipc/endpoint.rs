@@ -11,6 +11,7 @@ use crate::object::{
     ContextFlags, Endpoint, EndpointState, Fault, NotificationState, PendingFault, Reply,
     SchedContext, Thread, ThreadState, WaitQueue,
 };
+use crate::sched::Readiness;
 use crate::token::Ptr;
 use crate::tracing::Move;
 
@@ -89,7 +90,10 @@ impl<A: Arch> Ipc<A> {
             return;
         };
         self.leave_endpoint(endpoint, receiver);
-        let reply = self.detach_reply(receiver);
+        let reply = self[receiver].state.reply();
+        if let Some(reply) = reply {
+            self[reply].set_thread(None);
+        }
 
         self.transfer(sender, receiver, Some(endpoint), cap.badge, grant);
         if flags.call || self[sender].fault.is_some() {
@@ -102,12 +106,13 @@ impl<A: Arch> Ipc<A> {
             self.trace_move(context, Some(receiver), Move::Send);
             self.donate(context, receiver);
         }
-        self.wake(receiver);
+        self.wake(receiver, ThreadState::Running);
     }
 
-    /// Makes a blocked thread runnable, because the operation that it waits for is complete.
-    pub(crate) fn wake(&mut self, thread: Ptr<Thread<A>>) {
-        self[thread].state = ThreadState::Running;
+    /// Makes a blocked thread runnable: `Running` if the operation that it waits for is complete, `Restart` if it
+    /// executes its instruction again.
+    pub(crate) fn wake(&mut self, thread: Ptr<Thread<A>>, state: ThreadState<A>) {
+        self[thread].state = state;
         self.trace_woken(thread);
         self.wake_context(thread);
         self.possible_switch_to(thread);
@@ -133,12 +138,13 @@ impl<A: Arch> Ipc<A> {
             self[context].unblock(now);
             self.trace_head(context);
         }
-        if !self.is_schedulable(thread) {
+        let readiness = self.readiness(thread);
+        if readiness == Readiness::NotReady {
             return;
         }
         let flags = if self.timer_of(context) <= self.core.now {
             timeout_flags::BLOCKED | timeout_flags::INSTANT
-        } else if idled && !self[context].is_round_robin() && !self.has_budget(thread) {
+        } else if idled && !self[context].is_round_robin() && readiness == Readiness::LacksBudget {
             timeout_flags::BLOCKED
         } else {
             return;
@@ -237,7 +243,7 @@ impl<A: Arch> Ipc<A> {
             self.push_call(sender, receiver, reply, !timeout);
             self.switch_to_migrated(receiver);
         } else {
-            self.wake(sender);
+            self.wake(sender, ThreadState::Running);
         }
     }
 

@@ -228,14 +228,11 @@ impl<A: Arch> Ipc<A> {
     /// Reports the failure of its call to a caller. A caller that waits for a fault handler faults again.
     fn report_failure(&mut self, caller: Ptr<Thread<A>>) {
         if self[caller].fault.take().is_some() {
-            self[caller].state = ThreadState::Restart;
+            self.wake(caller, ThreadState::Restart);
         } else {
-            self[caller].state = ThreadState::Running;
             self.answer_call(caller, ErrorCode::LimitReached as usize, &[]);
+            self.wake(caller, ThreadState::Running);
         }
-        self.trace_woken(caller);
-        self.wake_context(caller);
-        self.possible_switch_to(caller);
     }
 
     /// Takes a context with a limit from its server, if no call is left to return it. It goes to the thread it

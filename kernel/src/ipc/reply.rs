@@ -7,6 +7,7 @@ use abi::registers::{INFO, TIMEOUT_REPLY, UNKNOWN_SYSCALL, USER_EXCEPTION};
 use super::Ipc;
 use crate::arch::{Arch, UserContext};
 use crate::object::{Fault, PendingFault, Progress, Reply, Thread, ThreadState};
+use crate::sched::Readiness;
 use crate::token::Ptr;
 
 impl<A: Arch> Ipc<A> {
@@ -46,8 +47,7 @@ impl<A: Arch> Ipc<A> {
             return;
         }
         let from_timeout = matches!(fault, Some(Fault::Timeout { .. }));
-        if self.is_schedulable(caller)
-            && !self.has_budget(caller)
+        if self.readiness(caller) == Readiness::LacksBudget
             && !from_timeout
             && self.raise_timeout(caller, 0)
         {

@@ -47,7 +47,7 @@ impl<A: Arch> Ipc<A> {
     ) {
         self[thread].context.set_result(CAP, badge);
         self.lend_context(notification, thread);
-        self.wake(thread);
+        self.wake(thread, ThreadState::Running);
     }
 
     /// Waits for a signal.

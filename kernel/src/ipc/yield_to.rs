@@ -9,6 +9,7 @@ use abi::yield_target;
 use super::Ipc;
 use crate::arch::Arch;
 use crate::object::{Fault, PendingFault, Reply, SchedContext, Thread, ThreadState, YieldAnswer};
+use crate::sched::Readiness;
 use crate::time::Ticks;
 use crate::token::Ptr;
 
@@ -72,7 +73,7 @@ impl<A: Arch> Ipc<A> {
             yield_target::BLOCKED
         } else if !self[thread].is_runnable() || !self[context].is_configured() {
             yield_target::STOPPED
-        } else if self.has_budget(thread) {
+        } else if self.readiness(thread) == Readiness::Ready {
             yield_target::RUNNABLE
         } else {
             yield_target::OUT_OF_TIME

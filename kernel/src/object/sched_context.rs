@@ -225,9 +225,9 @@ impl<A: Arch> SchedContext<A> {
 
     /// Whether its head replenishment is due and has at least `minimum` left after `usage`.
     #[inline(always)]
-    pub fn is_available(&self, now: Ticks, usage: Ticks, minimum: Ticks) -> bool {
+    pub fn is_available(&self, now: Ticks, minimum: Ticks) -> bool {
         let head = self.head();
-        head.time <= now && head.amount.saturating_sub(usage) >= minimum
+        head.time <= now && head.amount >= minimum
     }
 
     /// Configures it with a full budget available from `now`; round robin if `period` is zero.

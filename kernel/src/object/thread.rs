@@ -94,6 +94,16 @@ pub enum ThreadState<A: Arch> {
 
 copyable!([A: Arch] ThreadState<A>);
 
+impl<A: Arch> ThreadState<A> {
+    /// The reply object with which a thread is blocked on receive.
+    pub const fn reply(&self) -> Option<Ptr<Reply<A>>> {
+        match self {
+            Self::BlockedOnReceive { reply, .. } => *reply,
+            _ => None,
+        }
+    }
+}
+
 /// The fault of a thread, from which the message to its handler is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]

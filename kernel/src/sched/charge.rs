@@ -1,6 +1,6 @@
 //! Accounting: charging scheduling contexts, and how long each can still be used.
 
-use super::Scheduler;
+use super::{Readiness, Scheduler};
 use crate::arch::Arch;
 use crate::object::{ContextFlags, Progress, SchedContext, Thread};
 use crate::time::{Microseconds, Ticks};
@@ -169,10 +169,10 @@ impl<A: Arch> Scheduler<A> {
 
     /// Puts a thread that ran at the end of its ready queue, or lets it wait for its next replenishment.
     pub(crate) fn wait_for_turn(&mut self, thread: Ptr<Thread<A>>) {
-        if self.has_budget(thread) {
-            self.ready_back(thread);
-        } else {
-            self.postpone(thread);
+        match self.readiness(thread) {
+            Readiness::Ready => self.ready_back(thread),
+            Readiness::LacksBudget => self.postpone(thread),
+            Readiness::NotReady => {}
         }
     }
 

@@ -1,7 +1,7 @@
 //! The choice of the next thread, at the end of a kernel entry.
 
 use super::release::Due;
-use super::{Decision, PreemptionRank, Scheduler};
+use super::{Decision, PreemptionRank, Readiness, Scheduler};
 use crate::arch::Arch;
 use crate::collections::Linked;
 use crate::object::{ContextFlags, Membership, SchedContext, Thread};
@@ -15,19 +15,20 @@ impl<A: Arch> Scheduler<A> {
     /// The current thread may have got another context in this entry, by donation from a caller that was waiting or
     /// from a notification. If that has no budget left, the thread waits for a replenishment.
     pub(crate) fn pick(&mut self) {
-        if let Some(current) = self.core.current
-            && self[current].sched_context != self.core.current_context
-            && self[current].membership == Membership::None
-            && self.is_schedulable(current)
-            && !self.has_budget(current)
-        {
-            self.postpone(current);
-            self.choose_again();
+        let mut current = self.core.current;
+        if let Some(thread) = current {
+            match self.readiness(thread) {
+                Readiness::NotReady => current = None,
+                Readiness::LacksBudget
+                    if self[thread].sched_context != self.core.current_context
+                        && self[thread].membership == Membership::None =>
+                {
+                    self.postpone(thread);
+                    self.choose_again();
+                }
+                Readiness::LacksBudget | Readiness::Ready => {}
+            }
         }
-        let current = self
-            .core
-            .current
-            .filter(|current| self.is_schedulable(*current));
         let decision = core::mem::replace(&mut self.core.decision, Decision::Resume);
         let chosen = match decision {
             Decision::Resume

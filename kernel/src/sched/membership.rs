@@ -8,25 +8,40 @@ use crate::object::{Membership, Thread};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
+/// Whether a thread can run if it is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Readiness {
+    /// It cannot: it is not runnable, has no configured context, or waits for a release in the future.
+    NotReady,
+    /// It lacks nothing but budget.
+    LacksBudget,
+    /// It can.
+    Ready,
+}
+
 impl<A: Arch> Scheduler<A> {
-    /// Whether the thread could run if it were chosen: it is runnable, and has budget. A thread with a due release
-    /// counts as ready.
-    pub(crate) fn is_schedulable(&self, thread: Ptr<Thread<A>>) -> bool {
+    /// Whether a thread can run if it is chosen. A release that is due is no hindrance.
+    #[inline]
+    pub(crate) fn readiness(&self, thread: Ptr<Thread<A>>) -> Readiness {
         let object = &self[thread];
         let is_postponed =
             object.membership == Membership::Release && Ticks(object.links().key()) > self.core.now;
-        let context = object.sched_context;
-        object.is_runnable()
-            && !is_postponed
-            && context.is_some_and(|context| self[context].is_configured())
+        match object.sched_context {
+            Some(context)
+                if object.is_runnable() && !is_postponed && self[context].is_configured() =>
+            {
+                match self[context].is_available(self.core.now, self.min_budget()) {
+                    true => Readiness::Ready,
+                    false => Readiness::LacksBudget,
+                }
+            }
+            _ => Readiness::NotReady,
+        }
     }
 
-    /// Whether the thread has a context that may be used now.
-    pub(crate) fn has_budget(&self, thread: Ptr<Thread<A>>) -> bool {
-        self[thread].sched_context.is_some_and(|context| {
-            self[context].is_configured()
-                && self[context].is_available(self.core.now, Default::default(), self.min_budget())
-        })
+    /// Whether a thread lacks at most budget to run.
+    pub(crate) fn is_schedulable(&self, thread: Ptr<Thread<A>>) -> bool {
+        self.readiness(thread) != Readiness::NotReady
     }
 
     /// Puts a thread at the front of its ready queue.
@@ -89,14 +104,15 @@ impl<A: Arch> Scheduler<A> {
         change: impl FnOnce(&mut Self),
     ) {
         let owner = self.owning_core(thread);
-        let schedulable = owner.is_schedulable(thread);
+        let readiness = owner.readiness(thread);
+        let schedulable = readiness != Readiness::NotReady;
         let membership = owner[thread].membership;
         if schedulable {
             owner.choose_again();
         }
         owner.leave_scheduler(thread);
         change(owner);
-        if schedulable && (CORES == 1 || owner.has_budget(thread)) {
+        if schedulable && (CORES == 1 || readiness == Readiness::Ready) {
             owner.ready_front(thread);
         } else if owner.core.current == Some(thread) && membership == Membership::None {
             // It runs on another core, and its budget was found to be used up: its slice ends there.
@@ -147,11 +163,13 @@ impl<A: Arch> Scheduler<A> {
     /// Without budget it waits for its next replenishment; without a scheduling context nothing happens.
     pub(crate) fn possible_switch_to(&mut self, thread: Ptr<Thread<A>>) {
         let owner = self.owning_core(thread);
-        if !owner.is_schedulable(thread) || owner.core.current == Some(thread) {
+        if owner.core.current == Some(thread) {
             return;
         }
-        if !owner.has_budget(thread) {
-            return owner.postpone(thread);
+        match owner.readiness(thread) {
+            Readiness::NotReady => return,
+            Readiness::LacksBudget => return owner.postpone(thread),
+            Readiness::Ready => {}
         }
         let here = owner[thread].domain == owner.core.current_domain();
         match owner.core.decision {

@@ -41,6 +41,7 @@ pub(crate) use charge::{Budget, Spent};
 pub(crate) use criticality::band;
 pub(crate) use defer::Funding;
 use domain::DomainTime;
+pub(crate) use membership::Readiness;
 pub(crate) use ready::ReadyQueues;
 use release::ReleaseQueues;
 pub use scheduler::Scheduler;

@@ -123,8 +123,7 @@ impl<A: Arch> Scheduler<A> {
     }
 
     /// Programs the timer for the next event.
-    #[inline(always)]
-    pub(super) fn program_timer(&mut self, rank: PreemptionRank) {
+    pub(crate) fn program_timer(&mut self, rank: PreemptionRank) {
         let reprogram = core::mem::take(&mut self.core.reprogram);
         let budget = self.budget();
         if reprogram {

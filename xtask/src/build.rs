@@ -26,7 +26,7 @@ use crate::system::{Generated, System, memory};
 use crate::temporary;
 use crate::ui::say;
 use crate::workspace::Workspace;
-use crate::{Outcome, Result, archive, image, log, project};
+use crate::{Outcome, Result, archive, image, log, microkit, project};
 use sysroot::Libraries;
 
 /// The variable with the folder of the types of what components get, for their compilation.
@@ -224,6 +224,10 @@ pub(crate) fn build(
         )
     };
     let executable = Executable::parse(&read(&kernel)?).with_context(context)?;
+    let mut task = task;
+    if request.loaded {
+        microkit::promise(&mut task, &executable, platform, &recipe).with_context(context)?;
+    }
     let stub = match is_prebuilt && platform.stub.is_some() {
         true => Some(Sdk::stub(workspace, platform)),
         false => kernel::build_stub(&bare_metal)?,

@@ -35,7 +35,10 @@ impl Layer {
             (Some("platforms"), _) => Self::Platform,
             (Some("systems" | "benches"), _)
             | (Some("userlib"), Some("initialiser"))
-            | (Some("tests"), Some("kernel-target" | "kernel-fuzz-target")) => Self::System,
+            | (
+                Some("tests"),
+                Some("kernel-target" | "kernel-fuzz-target" | "kernel-loaded" | "last-turn"),
+            ) => Self::System,
             (Some("userlib"), _)
             | (Some("tests"), Some("kernel-fuzz-methods" | "kernel-scenarios")) => Self::Userlib,
             _ => Self::Host,

@@ -4,6 +4,7 @@
 
 mod configuration;
 mod description;
+mod promise;
 mod source;
 
 use std::fs;
@@ -14,22 +15,25 @@ use anyhow::{Context, bail};
 
 use crate::build::{self, Recipe};
 use crate::cli::{Cores, Hardening, MicrokitArguments};
-use crate::image::elf::Executable;
+use crate::image::{self, elf::Executable};
 use crate::platform::Platform;
 use crate::setup::{self, BuildTools};
 use crate::ui::say;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, temporary};
-use configuration::Configuration;
+use configuration::{Configuration, Values};
 pub(crate) use description::Board;
+use description::Range;
+use promise::{Folder, Promise};
 use source::Source;
 
 /// The kernel of a configuration, in its folder.
 const KERNEL: &str = "elf/sel4.elf";
 /// The description of the machine's memory, in the folder of a configuration.
 const MEMORY: &str = "platform_gen.json";
-/// The symbols by which Microkit's tool finds the kernel's memory.
-const ENDS: [&str; 2] = ["ki_end", "ki_boot_end"];
+/// The variable of an initial task with free memory and devices: [`RANGES`] ranges of each, of which the last are empty.
+const PROMISED: &str = "PROMISED";
+const RANGES: usize = 8;
 
 /// A folder with a kernel, and what is to be in it.
 struct Kernel {
@@ -130,11 +134,46 @@ fn kernel(
         variables: false,
     };
     let bytes = build::prebuilt(workspace, tools, platform, &recipe)?;
-    let kernel = Executable::parse(&bytes)?;
-    if let Some(missing) = ENDS.iter().find(|name| kernel.symbol(name).is_none()) {
-        bail!("the kernel has no symbol `{missing}`");
-    }
+    promise::Kernel::of(&Executable::parse(&bytes)?)?;
     Ok(bytes)
+}
+
+/// Tells an initial task what Microkit's tool would compute for a system with `kernel`, which was built by `recipe`; if the
+/// task has a variable for it.
+pub(crate) fn promise(
+    task: &mut Executable,
+    kernel: &Executable,
+    platform: &Platform,
+    recipe: &Recipe<'_>,
+) -> Result<()> {
+    let Some(board) = (platform.microkit.as_ref()).filter(|_| task.symbol(PROMISED).is_some())
+    else {
+        return Ok(());
+    };
+    let configuration = Configuration {
+        kernel: recipe.kernel,
+        abi: recipe.abi.to_vec(),
+        cores: recipe.cores.count,
+    };
+    let [values, sizes] = configuration.files().map(|file| file.to_string());
+    let folder = Folder {
+        values: Values(serde_json::from_str(&values)?),
+        sizes: serde_json::from_str(&sizes)?,
+        memory: serde_json::from_str(&board.memory_file()?)?,
+    };
+    let (start, end) = image::pages(task).context("the initial task has nothing to load")?;
+    let promise = Promise::of(&promise::Kernel::of(kernel)?, &folder, Range { start, end })?;
+    let mut words = Vec::new();
+    for list in [&promise.memory, &folder.memory.devices] {
+        if list.len() > RANGES {
+            bail!("there are more than {RANGES} ranges of memory");
+        }
+        let mut list = list.clone();
+        list.resize(RANGES, Range { start: 0, end: 0 });
+        words.extend(list.iter().flat_map(|one| [one.start, one.end]));
+    }
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    image::fill(task, PROMISED, &bytes)
 }
 
 /// Writes the SDK completely, or not at all.

@@ -138,6 +138,16 @@ impl System {
         Self::read(workspace, "tests/kernel-fuzz-target")
     }
 
+    /// The root task that a loader starts.
+    pub(crate) fn loaded(workspace: &Workspace) -> Result<Self> {
+        Self::read(workspace, "tests/kernel-loaded")
+    }
+
+    /// The root task of several domains whose end ends the run.
+    pub(crate) fn last_turn(workspace: &Workspace) -> Result<Self> {
+        Self::read(workspace, "tests/last-turn")
+    }
+
     /// Every system of the repository.
     pub(crate) fn all(workspace: &Workspace) -> Result<Vec<Self>> {
         let mut systems = Self::names(workspace)
@@ -147,6 +157,8 @@ impl System {
         systems.push(Self::target_tests(workspace)?);
         systems.push(Self::benches(workspace)?);
         systems.push(Self::fuzzer(workspace)?);
+        systems.push(Self::loaded(workspace)?);
+        systems.push(Self::last_turn(workspace)?);
         Ok(systems)
     }
 
@@ -154,7 +166,13 @@ impl System {
     pub(crate) fn files(workspace: &Workspace) -> Vec<PathBuf> {
         let names = Self::names(workspace).into_iter();
         let folders = names.map(|name| format!("systems/{name}"));
-        let others = ["tests/kernel-target", "benches", "tests/kernel-fuzz-target"];
+        let others = [
+            "tests/kernel-target",
+            "benches",
+            "tests/kernel-fuzz-target",
+            "tests/kernel-loaded",
+            "tests/last-turn",
+        ];
         let folders = folders.chain(others.map(str::to_string));
         folders
             .map(|folder| Self::file(workspace, &folder))

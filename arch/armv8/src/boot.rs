@@ -22,7 +22,7 @@ use crate::device_tree::DeviceTree;
 use crate::kernel_space::{self, core_entry};
 use crate::kernel_space::{Builder, image, window};
 use crate::ranges::Ranges;
-use crate::{Armv8, Platform, core_local, trap, user_access};
+use crate::{Armv8, Platform, core_local, initial_space, trap, user_access};
 
 const PAGE: usize = 4096;
 
@@ -124,6 +124,7 @@ pub(crate) fn boot<P: Platform>(
             extra: if description.is_empty() { &[] } else { &record },
             nodes,
             io_page_table_levels: 0,
+            laid_out: is_loaded.then(|| initial_space::bytes(root_task)),
         },
     );
     kernel.exit();

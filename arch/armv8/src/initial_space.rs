@@ -3,11 +3,11 @@
 use core::ops::Range;
 
 use abi::Rights;
-use abi::sizes::ASID_POOL_BITS;
+use abi::sizes::{ASID_POOL_BITS, PAGE_BITS};
 use arch_arm::spaces::AddressSpaces;
 use kernel::Kernel;
 use kernel::arch::{BootSpace, PhysAddr};
-use kernel::boot::BootAllocator;
+use kernel::boot::{BootAllocator, RootTaskImage};
 
 use crate::cap::{Capability, FrameCap, FrameSize, Mapping};
 use crate::paging::descriptor::{Entry, Level};
@@ -18,6 +18,25 @@ use crate::{Armv8, Platform};
 
 /// The pool that the initial thread gets.
 const INITIAL_POOL: usize = 0;
+
+/// Where tables of the level below `parent` begin that `range` needs.
+fn tables(range: &Range<usize>, parent: Level) -> impl Iterator<Item = usize> + use<> {
+    let start = range.start & !(parent.bytes() - 1);
+    (start..range.end).step_by(parent.bytes())
+}
+
+/// The levels of the tables' parents, the highest first.
+const PARENTS: [Level; 3] = [Level::Root, Level::Huge, Level::Large];
+
+/// The bytes of the initial address space for `root_task`, whose IPC buffer and boot information follow its image: the
+/// pool of its identifier, and all tables.
+pub(crate) fn bytes(root_task: &RootTaskImage) -> usize {
+    let Range { start, end } = root_task.addresses();
+    let range = start..end + (2 << PAGE_BITS);
+    let tables = PARENTS.iter().map(|&parent| tables(&range, parent).count());
+    let tables = tables.sum::<usize>() + 1;
+    (1 << ASID_POOL_BITS) + (tables << TABLE_BITS)
+}
 
 /// Makes the initial address space, with all tables that `range` needs, the highest level first.
 pub(crate) fn make<P: Platform>(
@@ -32,9 +51,8 @@ pub(crate) fn make<P: Platform>(
         .each_core(|kernel| kernel.arch.spaces.add_pool(INITIAL_POOL, pool));
     kernel.arch.spaces.assign(Asid::INITIAL, root);
 
-    for parent in [Level::Root, Level::Huge, Level::Large] {
-        let start = range.start & !(parent.bytes() - 1);
-        for address in (start..range.end).step_by(parent.bytes()) {
+    for parent in PARENTS {
+        for address in tables(&range, parent) {
             let table = boot.alloc(TABLE_BITS);
             // SAFETY: zeroed memory of the right size, used for this table only.
             let place = Place::find(unsafe { Table::at(root) }, address);

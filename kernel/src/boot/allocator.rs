@@ -18,21 +18,27 @@ const REGIONS: usize = 64;
 /// Allocates RAM and the slots of the initial CNode.
 pub struct BootAllocator<A: Arch> {
     regions: [Range<usize>; REGIONS],
+    /// The place that is used before all others.
+    place: Range<usize>,
     cnode: CNode<A>,
     next_slot: usize,
 }
 
 impl<A: Arch> BootAllocator<A> {
-    /// An allocator over the given RAM, with a new initial CNode of `2^radix` slots in it.
+    /// An allocator over the given RAM, with a new initial CNode of `2^radix` slots in it. If there are bytes for
+    /// objects `beside` it, CNode and objects lie together; otherwise where they are least in the way.
     ///
     /// # Panics
     /// If there is not enough RAM for the CNode.
-    pub(super) fn new(ram: &[Range<PhysAddr>], radix: usize) -> Self {
+    pub(super) fn new(ram: &[Range<PhysAddr>], radix: usize, beside: Option<usize>) -> Self {
         let mut regions = [const { 0..0 }; REGIONS];
         for (region, range) in regions.iter_mut().zip(ram) {
             *region = range.start.0..range.end.0;
         }
-        let slots = take::<A>(&mut regions, radix + abi::sizes::SLOT_BITS);
+        let bits = radix + abi::sizes::SLOT_BITS;
+        let place = beside.and_then(|beside| set_aside(&mut regions, bits, beside));
+        let place = place.unwrap_or_default();
+        let slots = take::<A>(&mut regions, &place, bits);
         let guard = GuardData {
             guard: 0,
             size: WORD_BITS - radix,
@@ -44,6 +50,7 @@ impl<A: Arch> BootAllocator<A> {
         };
         Self {
             regions,
+            place,
             cnode,
             next_slot: abi::slots::FIRST_DYNAMIC,
         }
@@ -54,7 +61,7 @@ impl<A: Arch> BootAllocator<A> {
     /// # Panics
     /// If there is none: the machine cannot boot.
     pub fn alloc(&mut self, bits: usize) -> PhysAddr {
-        take::<A>(&mut self.regions, bits)
+        take::<A>(&mut self.regions, &self.place, bits)
     }
 
     /// Puts a capability into the next initial slot.
@@ -102,10 +109,40 @@ impl<A: Arch> BootAllocator<A> {
     }
 }
 
+/// Makes a region of its own, for a block of `2^bits` bytes and `beside` bytes behind it: as high as they fit into one
+/// region with the block aligned. `None` if they don't.
+fn set_aside(
+    regions: &mut [Range<usize>; REGIONS],
+    bits: usize,
+    beside: usize,
+) -> Option<Range<usize>> {
+    let size = (1 << bits) + beside;
+    let fit = |region: &Range<usize>| {
+        let start = region.end.checked_sub(size)? >> bits << bits;
+        (start >= region.start).then_some(start)
+    };
+    let (start, index) = (0..REGIONS)
+        .filter_map(|index| Some((fit(&regions[index])?, index)))
+        .max()?;
+    let place = start..start + size;
+    let behind = place.end..regions[index].end;
+    regions[index].end = start;
+    for part in [place.clone(), behind] {
+        *regions
+            .iter_mut()
+            .find(|region| region.start >= region.end)? = part;
+    }
+    Some(place)
+}
+
 /// Cuts an aligned block off the end of a region; memory after the block becomes a region of its own. Takes
-/// it from the region with the least aligned end, or the highest of several. This keeps large aligned blocks
-/// intact, and low memory, which devices may need.
-fn take<A: Arch>(regions: &mut [Range<usize>; REGIONS], bits: usize) -> PhysAddr {
+/// it from a region in `place` if there is one, else from the region with the least aligned end, or the highest of
+/// several. This keeps large aligned blocks intact, and low memory, which devices may need.
+fn take<A: Arch>(
+    regions: &mut [Range<usize>; REGIONS],
+    place: &Range<usize>,
+    bits: usize,
+) -> PhysAddr {
     let size = 1usize << bits;
     let block = |region: &Range<usize>| {
         let start = region.end.checked_sub(size)? & !(size - 1);
@@ -113,7 +150,10 @@ fn take<A: Arch>(regions: &mut [Range<usize>; REGIONS], bits: usize) -> PhysAddr
     };
     let (start, index) = (0..REGIONS)
         .filter_map(|index| Some((block(&regions[index])?, index)))
-        .max_by_key(|(start, index)| (Reverse(regions[*index].end.trailing_zeros()), *start))
+        .max_by_key(|(start, index)| {
+            let end = regions[*index].end;
+            (place.contains(start), Reverse(end.trailing_zeros()), *start)
+        })
         .unwrap_or_else(|| panic!("not enough memory to boot: no free block of {size:#x} bytes"));
     let behind = start + size..regions[index].end;
     regions[index].end = start;

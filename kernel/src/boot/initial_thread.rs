@@ -39,6 +39,10 @@ pub struct BootParameters<'a> {
     pub nodes: usize,
     /// Levels of I/O page tables; all ones if there is no I/O memory management.
     pub io_page_table_levels: usize,
+    /// Where a tool has laid out the system that computes where free memory is: the bytes of the initial address space,
+    /// with all its tables. Such a tool reckons that the initial objects lie together, at the end of RAM: the CNode, and
+    /// directly behind it the others.
+    pub laid_out: Option<usize>,
 }
 
 /// Creates the initial thread and makes it the current thread.
@@ -52,7 +56,11 @@ pub fn start<A: Arch>(kernel: &mut Kernel<A>, parameters: &BootParameters<'_>) {
         "there is no root task in the boot image"
     );
     let layout = Layout::new::<A>(parameters);
-    let mut boot = BootAllocator::new(parameters.ram, layout.cnode_radix());
+    // Beside the CNode: address space, IPC buffer, boot information, thread and scheduling context.
+    let beside = parameters
+        .laid_out
+        .map(|space| space + 2 * PAGE + (1 << TCB_BITS) + (1 << MIN_SCHED_CONTEXT_BITS));
+    let mut boot = BootAllocator::new(parameters.ram, layout.cnode_radix(), beside);
 
     #[cfg(feature = "tracing-from-boot")]
     crate::tracing::reserve(&mut boot, parameters.nodes);

@@ -197,8 +197,16 @@ pub(crate) fn assemble(
     .write()
 }
 
+/// Writes `bytes` into a variable of a task.
+pub(crate) fn fill(task: &mut Executable, name: &str, bytes: &[u8]) -> Result<()> {
+    let mut segments = task.segments.clone();
+    variable(task, &mut segments, name, bytes.len())?.copy_from_slice(bytes);
+    task.segments = segments;
+    Ok(())
+}
+
 /// The range of pages that the segments cover.
-fn pages(executable: &Executable) -> Option<(u64, u64)> {
+pub(crate) fn pages(executable: &Executable) -> Option<(u64, u64)> {
     let start = executable
         .segments
         .iter()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use abi::config::{MOST_DOMAINS, MOST_TURNS};
 use abi::sizes;
 use anyhow::{Context, bail};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::Result;
 use crate::cli::{AbiOption, Cores, Kernel};
@@ -20,7 +20,7 @@ impl Values {
         self.0.get(name).and_then(Value::as_bool) == Some(true)
     }
 
-    fn number(&self, name: &str) -> Result<u64> {
+    pub(super) fn number(&self, name: &str) -> Result<u64> {
         let text = self.0.get(name).and_then(Value::as_str);
         let number = text.and_then(|text| text.parse().ok());
         number.with_context(|| format!("gen_config.json has no number `{name}`"))
@@ -102,6 +102,46 @@ impl Configuration {
             flag("EXPORT_PTMR_USER", AbiOption::UserTimer),
         ];
         Ok(options.into_iter().flatten().collect())
+    }
+
+    /// The files `gen_config.json` and `object_sizes.json` of such a configuration for AArch64.
+    pub(super) fn files(&self) -> [Value; 2] {
+        let has = |option| self.abi.contains(&option);
+        let number = |number: usize| number.to_string();
+        let choice = |option, on, off| number(if has(option) { on } else { off });
+        let is_debug = has(AbiOption::Hwdebug);
+        [
+            json!({
+                "SEL4_ARCH": "aarch64",
+                "KERNEL_MCS": true,
+                "ARM_HYPERVISOR_SUPPORT": false,
+                "DEBUG_BUILD": self.kernel == Kernel::Debug,
+                "ENABLE_BENCHMARKS": self.kernel == Kernel::Bench,
+                "ENABLE_SMP_SUPPORT": self.cores > 1,
+                "MAX_NUM_NODES": self.cores.to_string(),
+                "NUM_DOMAINS": choice(AbiOption::Domains, MOST_DOMAINS, 1),
+                "NUM_DOMAIN_SCHEDULES": number(MOST_TURNS + 1),
+                "ROOT_CNODE_SIZE_BITS": choice(AbiOption::LargeRoot, 17, 12),
+                "HARDWARE_DEBUG_API": is_debug,
+                "ALLOW_SMC_CALLS": has(AbiOption::Smc),
+                "EXPORT_PTMR_USER": has(AbiOption::UserTimer),
+            }),
+            json!({
+                "tcb": if is_debug { 12 } else { 11 },
+                "endpoint": 4,
+                "notification": 6,
+                "reply": 5,
+                "slot": 5,
+                "vspace": 12,
+                "page_table": 12,
+                "small_page": 12,
+                "large_page": 21,
+                "huge_page": 30,
+                "asid_pool": 12,
+                "min_untyped_bits": 4,
+                "max_untyped_bits": 47,
+            }),
+        ]
     }
 
     /// Refuses objects of other sizes than the kernel's.

@@ -18,6 +18,13 @@ pub(crate) struct Range {
     pub(crate) end: u64,
 }
 
+/// The file that describes a machine's memory to Microkit's tool.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
+pub(super) struct Memory {
+    pub(super) devices: Vec<Range>,
+    pub(super) memory: Vec<Range>,
+}
+
 /// What Microkit's tool has to know of a platform.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
@@ -35,14 +42,9 @@ pub(crate) struct Board {
 impl Board {
     /// The file that describes the memory to Microkit's tool.
     pub(super) fn memory_file(&self) -> Result<String> {
-        #[derive(Serialize)]
-        struct File<'a> {
-            devices: &'a [Range],
-            memory: &'a [Range],
-        }
-        let file = File {
-            devices: &self.devices,
-            memory: &self.memory,
+        let file = Memory {
+            devices: self.devices.clone(),
+            memory: self.memory.clone(),
         };
         Ok(serde_json::to_string(&file)?)
     }

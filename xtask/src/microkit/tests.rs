@@ -3,8 +3,11 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::configuration::{Configuration, Values};
+use super::description::{Memory, Range};
+use super::promise::{self, Promise};
 use super::source::Source;
 use crate::cli::{AbiOption, Kernel};
+use crate::image::elf::{Class, Executable, Format, Machine, Segment};
 use crate::platform::Platform;
 use crate::temporary::Folder;
 use crate::workspace::Workspace;
@@ -13,15 +16,21 @@ fn platform(name: &str) -> Platform {
     Platform::load(&Workspace::find().unwrap(), name).unwrap()
 }
 
-/// The options of the configuration `debug`, with some changed.
+/// The descriptions of the configuration `debug`.
+fn files() -> [Value; 2] {
+    use AbiOption::*;
+    let debug = Configuration {
+        kernel: Kernel::Debug,
+        abi: vec![Hwdebug, Domains, LargeRoot, Smc, UserTimer],
+        cores: 1,
+    };
+    debug.files()
+}
+
+/// Its options, with some changed.
 fn values(changes: &[(&str, Value)]) -> Values {
-    let all = json!({
-        "SEL4_ARCH": "aarch64", "KERNEL_MCS": true, "ARM_HYPERVISOR_SUPPORT": false, "DEBUG_BUILD": true,
-        "ENABLE_BENCHMARKS": false, "ENABLE_SMP_SUPPORT": false, "MAX_NUM_NODES": "1", "NUM_DOMAINS": "16",
-        "NUM_DOMAIN_SCHEDULES": "100", "ROOT_CNODE_SIZE_BITS": "17", "HARDWARE_DEBUG_API": true,
-        "ALLOW_SMC_CALLS": true, "EXPORT_PTMR_USER": true,
-    });
-    let mut all: Map<_, _> = serde_json::from_value(all).unwrap();
+    let [values, _] = files();
+    let mut all: Map<_, _> = serde_json::from_value(values).unwrap();
     let changes = changes
         .iter()
         .map(|(name, value)| ((*name).to_string(), value.clone()));
@@ -30,20 +39,10 @@ fn values(changes: &[(&str, Value)]) -> Values {
 }
 
 fn sizes(tcb: u64) -> BTreeMap<String, u64> {
-    let all = [
-        ("tcb", tcb),
-        ("endpoint", 4),
-        ("notification", 6),
-        ("reply", 5),
-        ("slot", 5),
-        ("vspace", 12),
-        ("page_table", 12),
-        ("small_page", 12),
-        ("asid_pool", 12),
-        ("min_untyped_bits", 4),
-        ("max_untyped_bits", 47),
-    ];
-    all.map(|(name, bits)| (name.to_string(), bits)).into()
+    let [_, sizes] = files();
+    let mut sizes: BTreeMap<_, _> = serde_json::from_value(sizes).unwrap();
+    sizes.insert("tcb".to_string(), tcb);
+    sizes
 }
 
 fn refusal(changes: &[(&str, Value)], tcb: u64) -> String {
@@ -53,6 +52,9 @@ fn refusal(changes: &[(&str, Value)], tcb: u64) -> String {
 
 #[test]
 fn configurations_become_kernels() {
+    let debug = Configuration::of(&values(&[]), &sizes(12), &platform("qemu-virt"));
+    let [values_again, sizes_again] = debug.unwrap().files();
+    assert_eq!([values_again, sizes_again], files());
     use AbiOption::*;
     let platform = platform("qemu-virt");
     let of = |changes: &[_], tcb| {
@@ -157,4 +159,105 @@ fn the_memory_of_boards_is_in_order() {
         boards += 1;
     }
     assert!(boards > 0);
+}
+
+/// A kernel of 3 MiB that begins 2 MiB into memory, with `change` made.
+fn kernel(change: impl FnOnce(&mut Executable)) -> Result<promise::Kernel, String> {
+    const OFFSET: u64 = 0xffff_ff80_0000_0000;
+    let segment = |start: u64, size| Segment {
+        virtual_address: start + OFFSET,
+        physical_address: start,
+        data: Vec::new(),
+        memory_size: size,
+        flags: object::elf::PF_R,
+    };
+    let symbols = [("ki_boot_end", 0x4020_4000), ("ki_end", 0x4050_1000)];
+    let mut file = Executable {
+        format: Format {
+            class: Class::Elf64,
+            machine: Machine::Aarch64,
+        },
+        flags: object::elf::FileFlags(0),
+        entry: OFFSET + 0x4020_1000,
+        segments: vec![
+            segment(0x4020_0000, 0x1000),
+            segment(0x4020_4000, 0x2f_d000),
+        ],
+        is_static: true,
+        symbols: symbols
+            .map(|(name, value)| (name.to_string(), value + OFFSET))
+            .to_vec(),
+    };
+    change(&mut file);
+    promise::Kernel::of(&file).map_err(|error| error.to_string())
+}
+
+/// The numbers are those of the rules, added by hand.
+#[test]
+fn free_memory_is_what_the_rules_say() {
+    let range = |start, end| Range { start, end };
+    let folder = |radix: &str, memory: &[Range]| promise::Folder {
+        values: values(&[("ROOT_CNODE_SIZE_BITS", json!(radix))]),
+        sizes: sizes(12),
+        memory: Memory {
+            devices: Vec::new(),
+            memory: memory.to_vec(),
+        },
+    };
+    let all = [
+        range(0x4000_0000, 0x6000_0000),
+        range(0x8000_0000, 0x8080_1000),
+    ];
+    let kernel = kernel(|_| {}).unwrap();
+    // The first page of 3 tables: 4 MiB, 4 KiB, and pages: 2, 1, 1, 3; and 128 bytes.
+    let task = range(0x20_0000, 0x3f_e000);
+    let objects = 0x40_0000 + 0x1000 + 7 * 0x1000 + 128;
+    let promise = Promise::of(&kernel, &folder("17", &all), task).unwrap();
+    assert_eq!(promise.task, 0x4051_0000);
+    assert_eq!(
+        promise.memory,
+        [
+            range(0x4000_0000, 0x4020_0000),
+            range(0x4020_0000, 0x4020_4000),
+            range(0x4050_1000, 0x4051_0000),
+            range(0x4070_e000, 0x6000_0000),
+            range(0x8000_0000 + objects, 0x8080_1000),
+        ]
+    );
+    // A page more of the task needs a table more.
+    let longer = range(0x20_0000, 0x3f_f000);
+    let promise = Promise::of(&kernel, &folder("17", &all), longer).unwrap();
+    assert_eq!(promise.memory[4].start, 0x8000_0000 + objects + 0x1000);
+    // The region at the end is too small.
+    let small = [all[0], range(0x8000_0000, 0x8040_0000)];
+    let promise = Promise::of(&kernel, &folder("17", &small), task).unwrap();
+    assert_eq!(promise.memory[3], range(0x4070_e000, 0x5f80_0000));
+    assert_eq!(promise.memory[5], small[1]);
+    let nothing = [range(0x4000_0000, 0x4060_0000)];
+    let why = |memory: &[Range]| {
+        let result = Promise::of(&kernel, &folder("17", memory), task);
+        result.unwrap_err().to_string()
+    };
+    assert!(why(&nothing).starts_with("the initial task does not fit"));
+    let little = [range(0x4000_0000, 0x4090_0000)];
+    assert!(why(&little).starts_with("the initial objects do not fit"));
+}
+
+#[test]
+fn kernels_that_the_tool_does_not_understand_are_refused() {
+    let why = |change: fn(&mut Executable)| kernel(change).unwrap_err();
+    assert!(why(|file| file.segments.clear()).ends_with("nothing to load"));
+    assert!(why(|file| file.format.class = Class::Elf32).ends_with("no 64-bit file"));
+    assert!(why(|file| file.segments[1].physical_address += 4096).contains("different offsets"));
+    assert!(why(|file| file.segments.swap(0, 1)).contains("not the lowest"));
+    let off = |file: &mut Executable| {
+        for segment in &mut file.segments {
+            segment.physical_address += 4096;
+        }
+    };
+    assert!(why(off).contains("blocks of 2 MiB"));
+    assert!(why(|file| file.segments[1].memory_size = 1 << 30).contains("multiple of 1 GiB"));
+    assert!(why(|file| file.entry = 0x4020_1000).contains("no virtual address"));
+    assert!(why(|file| file.symbols.truncate(1)).contains("no symbol `ki_end`"));
+    assert!(why(|file| file.symbols[1].1 -= 4096).contains("before its last segment"));
 }

@@ -41,6 +41,8 @@ const STRESS: &str = "stress";
 const STREAM: &str = "stream";
 /// Tests that are the run of an example system.
 const SYSTEM: &str = "system";
+/// The system whose end needs several domains.
+const LAST_TURN: &str = "last-turn";
 
 /// The examples that are run on every platform: new users try the first, and the others drive a board's serial port.
 const EVERYWHERE: [&str; 3] = ["demo", "lines", "shell"];
@@ -65,7 +67,7 @@ const BOARD: &str =
 /// interrupt controller, its firmware.
 const MACHINES: &str = "arm_irq,arm_signals,boot_info,fpu,irq";
 /// The files of those that a kernel passes which a loader has entered, without a device tree.
-const LOADED: &str = "arm_loaded,arm_irq,arm_signals,fpu,irq";
+const LOADED: &str = "arm_irq,arm_signals,fpu,irq";
 /// Selects the run of these.
 const LOADER: &str = "loader";
 /// The files of the suite that depend on an architecture or a board.
@@ -214,24 +216,45 @@ pub(super) fn runs<'a>(
             memory: Some(own.memory),
             ..run
         };
-        runs.push(loaded(joined(LOADED)?));
+        // Beside each part of the suite, on the same kernel, a task that compares its memory with what it was promised.
+        let beside = |part: Run<'a>| -> Result<[Run<'a>; 2]> {
+            let promised = Run {
+                kernel: part.kernel,
+                abi: part.abi.clone(),
+                cores: part.cores,
+                ..run(System::loaded(workspace)?)
+            };
+            Ok([
+                loaded(part),
+                loaded(Run {
+                    filter: String::new(),
+                    ..promised
+                }),
+            ])
+        };
+        runs.extend(beside(joined(LOADED)?)?);
         if scope == Scope::All {
             // As ready-made systems want the interface.
-            let options = [AbiOption::Domains, AbiOption::LargeRoot, AbiOption::Smc];
-            let run = part(&format!("{LOADED},arm_smc,domain"))?;
-            let abi = [&run.abi[..], &options].concat();
-            runs.push(loaded(Run { abi, ..run }));
+            let options = [
+                AbiOption::LargeRoot,
+                AbiOption::Smc,
+                AbiOption::Domains,
+                AbiOption::Hwdebug,
+            ];
+            let own = part(&format!("{LOADED},arm_smc,domain"))?;
+            let abi = [&own.abi[..], &options].concat();
+            runs.extend(beside(Run { abi, ..own })?);
             // The kernel for deployment, with the calls of benchmarks, and on all cores that loaders usually start.
-            let run = part(&format!("{BENCHMARK},arm_loaded"))?;
-            runs.push(loaded(Run {
+            let own = part(BENCHMARK)?;
+            runs.extend(beside(Run {
                 kernel: Kernel::Bench,
-                abi: [&run.abi[..], &options[1..]].concat(),
+                abi: [&own.abi[..], &options[..2]].concat(),
                 cores: Cores {
                     count: 4,
                     ..Cores::TWO
                 },
-                ..run
-            }));
+                ..own
+            })?);
         }
     }
     // A short run builds a kernel less: those of several cores have breakpoints, too. The log, whose libraries take
@@ -370,6 +393,19 @@ pub(super) fn runs<'a>(
                 });
             }
         }
+    }
+    // On the kernel of the example with domains.
+    let last_turn = example(LAST_TURN).contains(filter);
+    if (all || system && last_turn) && platform.is_sample() && !arguments.cores.are_several() {
+        let mut abi = usual_abi.clone();
+        if !abi.contains(&AbiOption::Domains) {
+            abi.push(AbiOption::Domains);
+        }
+        runs.push(Run {
+            is_example: true,
+            abi,
+            ..run(System::last_turn(workspace)?)
+        });
     }
     let is_traced = match scope {
         Scope::All => platform.covers >= Coverage::Architecture,

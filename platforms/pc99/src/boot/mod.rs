@@ -155,6 +155,7 @@ pub extern "C" fn start(magic: u32, information: u32) -> ! {
         extra: &records[..count],
         nodes,
         io_page_table_levels: usize::MAX,
+        laid_out: None,
     };
     kernel::boot::start(&mut kernel, &parameters);
     kernel.exit();

@@ -181,6 +181,7 @@ impl Machine {
             extra: &[],
             nodes: cores,
             io_page_table_levels: usize::MAX,
+            laid_out: None,
         };
         // SAFETY: no other handle of it exists.
         let mut first = unsafe { place.kernels().handle(0) };

@@ -92,8 +92,6 @@ groups![
     #[cfg(not(any(target_arch = "x86_64", feature = "devices-imx31")))]
     arm_signals,
     #[cfg(target_arch = "aarch64")]
-    arm_loaded,
-    #[cfg(target_arch = "aarch64")]
     arm_smc,
     #[cfg(target_arch = "x86_64")]
     io_ports,

@@ -117,6 +117,8 @@ pub(crate) struct Built {
     pub(crate) components: Vec<PathBuf>,
     /// The file that QEMU boots.
     pub(crate) image: PathBuf,
+    /// The root task, if the boot loader brings it separately.
+    pub(crate) module: Option<PathBuf>,
 }
 
 /// The command `build`.
@@ -237,8 +239,12 @@ pub(crate) fn build(
         Executable::parse(&read(&file)?).with_context(context)
     });
     let stub = stub.transpose()?;
-    let bytes =
-        image::assemble(&executable, &task, stub.as_ref(), platform.image).with_context(context)?;
+    let is_module = request.loaded && platform.takes_module();
+    let bytes = match is_module {
+        true => image::without_task(&executable, platform.image),
+        false => image::assemble(&executable, &task, stub.as_ref(), platform.image),
+    };
+    let bytes = bytes.with_context(context)?;
 
     let mut file = format!("{name}-{}", request.kernel.name());
     for option in request.abi {
@@ -278,6 +284,14 @@ pub(crate) fn build(
         root_task: keep(&root_task)?,
         components: components?,
         image: image::file::write(&folder, &file, &bytes)?,
+        module: match is_module {
+            true => Some(image::file::write(
+                &folder,
+                &format!("{file}-module"),
+                &task.write()?,
+            )?),
+            false => None,
+        },
     })
 }
 

@@ -39,8 +39,8 @@ const RANGES: usize = 8;
 struct Kernel {
     /// Relative to the SDK.
     folder: String,
-    elf: Vec<u8>,
-    memory: String,
+    /// By their names in it.
+    files: Vec<(String, Vec<u8>)>,
 }
 
 /// The command `microkit`.
@@ -56,7 +56,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &MicrokitArguments) -> Resul
     let boards = boards(workspace, &source, &arguments.boards)?;
     let mut wanted = Vec::new();
     for (platform, board) in &boards {
-        for name in source.configurations(&board.board)? {
+        for name in source.configurations(board)? {
             let folder = format!("board/{}/{name}", board.board);
             let configuration = source
                 .values(&folder)
@@ -69,10 +69,21 @@ pub(crate) fn run(workspace: &Workspace, arguments: &MicrokitArguments) -> Resul
     let tools = setup::build_tools()?;
     let mut kernels = Vec::new();
     for (platform, board, folder, configuration) in wanted {
+        let bytes = kernel(workspace, &tools, platform, &configuration)?;
+        let elf = Executable::parse(&bytes)?;
+        let beside = match &board.layout {
+            Some(layout) => {
+                promise::Kernel::of(&elf)?;
+                (MEMORY.to_string(), layout.memory_file()?.into_bytes())
+            }
+            None => {
+                let image = image::without_task(&elf, platform.image)?;
+                (format!("elf/{}", description::BESIDE), image)
+            }
+        };
         kernels.push(Kernel {
             folder,
-            elf: kernel(workspace, &tools, platform, &configuration)?,
-            memory: board.memory_file()?,
+            files: vec![(KERNEL.to_string(), bytes), beside],
         });
     }
     write(&source, output, &kernels)
@@ -112,7 +123,7 @@ fn boards(
     Ok(known)
 }
 
-/// Builds a kernel, which Microkit's tool has to understand.
+/// Builds a kernel.
 fn kernel(
     workspace: &Workspace,
     tools: &BuildTools,
@@ -133,9 +144,7 @@ fn kernel(
         bare: false,
         variables: false,
     };
-    let bytes = build::prebuilt(workspace, tools, platform, &recipe)?;
-    promise::Kernel::of(&Executable::parse(&bytes)?)?;
-    Ok(bytes)
+    build::prebuilt(workspace, tools, platform, &recipe)
 }
 
 /// Tells an initial task what Microkit's tool would compute for a system with `kernel`, which was built by `recipe`; if the
@@ -146,8 +155,9 @@ pub(crate) fn promise(
     platform: &Platform,
     recipe: &Recipe<'_>,
 ) -> Result<()> {
-    let Some(board) = (platform.microkit.as_ref()).filter(|_| task.symbol(PROMISED).is_some())
-    else {
+    let layout = platform.microkit.as_ref();
+    let layout = layout.and_then(|board| board.layout.as_ref());
+    let Some(layout) = layout.filter(|_| task.symbol(PROMISED).is_some()) else {
         return Ok(());
     };
     let configuration = Configuration {
@@ -159,7 +169,7 @@ pub(crate) fn promise(
     let folder = Folder {
         values: Values(serde_json::from_str(&values)?),
         sizes: serde_json::from_str(&sizes)?,
-        memory: serde_json::from_str(&board.memory_file()?)?,
+        memory: serde_json::from_str(&layout.memory_file()?)?,
     };
     let (start, end) = image::pages(task).context("the initial task has nothing to load")?;
     let promise = Promise::of(&promise::Kernel::of(kernel)?, &folder, Range { start, end })?;
@@ -184,7 +194,7 @@ fn write(source: &Source<'_>, output: &Path, kernels: &[Kernel]) -> Result<()> {
     for kernel in kernels {
         let folder = path.join(&kernel.folder);
         source.copy(&kernel.folder, path)?;
-        for (name, bytes) in [(KERNEL, &*kernel.elf), (MEMORY, kernel.memory.as_bytes())] {
+        for (name, bytes) in &kernel.files {
             let file = folder.join(name);
             // The source's files may be read-only.
             let _ = fs::remove_file(&file);

@@ -245,6 +245,12 @@ impl Platform {
         self.covers == Coverage::Portable && self.timer.is_empty()
     }
 
+    /// Whether ready-made systems bring the initial task as a module of the boot loader.
+    pub(crate) fn takes_module(&self) -> bool {
+        let board = self.microkit.as_ref();
+        board.is_some_and(|board| board.layout.is_none())
+    }
+
     /// Whether the platform has enough cores.
     pub(crate) fn has(&self, cores: Cores) -> bool {
         cores.count <= self.cores

@@ -65,10 +65,12 @@ fn main(boot: &'static BootInfo) -> Result {
             println!("test loader::{name} ... FAILED: {why}");
         }
     };
-    for (kind, name) in ["memory_is_that_promised", "devices_are_those_promised"]
-        .into_iter()
-        .enumerate()
-    {
+    // On x86-64 the tool promises nothing.
+    let promises: &[_] = match cfg!(target_arch = "aarch64") {
+        true => &["memory_is_that_promised", "devices_are_those_promised"],
+        false => &[],
+    };
+    for (kind, name) in promises.iter().enumerate() {
         let mut given = Ranges::given(boot, kind as u8);
         let given = given.joined();
         let found = given.iter().map(|range| [range.start, range.end]);

@@ -197,6 +197,20 @@ pub(crate) fn assemble(
     .write()
 }
 
+/// The kernel alone for a boot loader of `format`, which brings the root task separately.
+pub(crate) fn without_task(kernel: &Executable, format: Format) -> Result<Vec<u8>> {
+    let entry = kernel.symbol(START);
+    let mut alone = Executable {
+        format,
+        entry: entry.with_context(|| format!("it has no symbol `{START}`"))?,
+        ..kernel.clone()
+    };
+    for segment in &mut alone.segments {
+        segment.virtual_address = segment.physical_address;
+    }
+    alone.write()
+}
+
 /// Writes `bytes` into a variable of a task.
 pub(crate) fn fill(task: &mut Executable, name: &str, bytes: &[u8]) -> Result<()> {
     let mut segments = task.segments.clone();

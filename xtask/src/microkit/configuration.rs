@@ -35,8 +35,8 @@ pub(super) struct Configuration {
     pub(super) cores: u32,
 }
 
-/// Options that change what programs see, and that kernels for AArch64 do not have.
-const REFUSED: [&str; 2] = ["ARM_HYPERVISOR_SUPPORT", "SET_TLS_BASE_SELF"];
+/// Options that change what programs see, and that these kernels do not have.
+const REFUSED: [&str; 3] = ["ARM_HYPERVISOR_SUPPORT", "SET_TLS_BASE_SELF", "VTX"];
 
 impl Configuration {
     /// The kernel of `platform` that has these options and objects of these sizes.
@@ -46,7 +46,12 @@ impl Configuration {
         platform: &Platform,
     ) -> Result<Self> {
         let machine = values.0.get("SEL4_ARCH").and_then(Value::as_str);
-        if machine != Some("aarch64") || platform.user.elf.machine != Machine::Aarch64 {
+        let own = match platform.user.elf.machine {
+            Machine::Aarch64 => Some("aarch64"),
+            Machine::X86_64 => Some("x86_64"),
+            _ => None,
+        };
+        if own.is_none() || machine != own {
             bail!("it is for another architecture than {}", platform.name);
         }
         if !values.is_on("KERNEL_MCS") {
@@ -76,7 +81,7 @@ impl Configuration {
             count: configuration.cores,
             big_lock: false,
         })?;
-        configuration.check_sizes(object_sizes)?;
+        configuration.check_sizes(object_sizes, platform.user.elf.machine)?;
         Ok(configuration)
     }
 
@@ -95,6 +100,7 @@ impl Configuration {
             bail!("it wants {turns} entries of the domain schedule; here there are 100");
         }
         let options = [
+            flag("IOMMU", AbiOption::Iommu),
             flag("HARDWARE_DEBUG_API", AbiOption::Hwdebug),
             domains,
             choice("ROOT_CNODE_SIZE_BITS", 17, 12, AbiOption::LargeRoot)?,
@@ -145,9 +151,10 @@ impl Configuration {
     }
 
     /// Refuses objects of other sizes than the kernel's.
-    fn check_sizes(&self, object_sizes: &BTreeMap<String, u64>) -> Result<()> {
+    fn check_sizes(&self, object_sizes: &BTreeMap<String, u64>, machine: Machine) -> Result<()> {
         // The host's word has the same size. The numbers of this build are those without options.
-        let breakpoints = usize::from(self.abi.contains(&AbiOption::Hwdebug));
+        let has_breakpoints = self.abi.contains(&AbiOption::Hwdebug);
+        let breakpoints = usize::from(has_breakpoints && machine == Machine::Aarch64);
         let own = [
             ("tcb", sizes::TCB_BITS + breakpoints),
             ("endpoint", sizes::ENDPOINT_BITS),

@@ -31,6 +31,14 @@ pub(super) struct Memory {
 pub(crate) struct Board {
     /// Its name in an SDK.
     pub(crate) board: String,
+    /// What Microkit's tool has to know to lay systems out; where the boot loader does that, nothing.
+    pub(crate) layout: Option<Layout>,
+}
+
+/// The memory of a board.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Layout {
     /// The address to which the images of systems are linked.
     pub(crate) image: u64,
     /// RAM, including that of the kernel's image.
@@ -39,7 +47,7 @@ pub(crate) struct Board {
     pub(crate) devices: Vec<Range>,
 }
 
-impl Board {
+impl Layout {
     /// The file that describes the memory to Microkit's tool.
     pub(super) fn memory_file(&self) -> Result<String> {
         let file = Memory {
@@ -48,7 +56,9 @@ impl Board {
         };
         Ok(serde_json::to_string(&file)?)
     }
+}
 
+impl Board {
     /// QEMU's arguments that boot the image of a system on `platform`.
     pub(crate) fn arguments(
         platform: &Platform,
@@ -56,20 +66,50 @@ impl Board {
         arguments: &QemuArguments,
     ) -> Result<Vec<OsString>> {
         let name = &platform.name;
-        let no_board = || format!("{name} is no board of Microkit; use --platform qemu-virt");
+        let no_board =
+            || format!("{name} is no board of Microkit; use --platform qemu-virt or pc99");
         let board = platform.microkit.as_ref().with_context(no_board)?;
         if !image.is_file() {
             bail!("there is no file {}", image.display());
         }
+        let Some(layout) = &board.layout else {
+            return module(image, arguments);
+        };
         // As the loaders of such systems want the machine.
         let loader = platform.loader.as_ref().with_context(no_board)?;
         let mut more: Vec<_> = loader.arguments.iter().map(OsString::from).collect();
         more.extend(["-m".into(), format!("{}M", loader.memory).into()]);
         let mut device = OsString::from("loader,file=");
         device.push(crate::qemu::escaped(image));
-        device.push(format!(",addr={:#x},cpu-num=0,force-raw=on", board.image));
+        device.push(format!(",addr={:#x},cpu-num=0,force-raw=on", layout.image));
         more.extend(["-device".into(), device]);
         more.extend(arguments.more.iter().cloned());
         Ok(more)
     }
+}
+
+/// The kernel that Microkit's tool puts beside the image of a system, if the boot loader starts it.
+pub(super) const BESIDE: &str = "sel4_32.elf";
+
+/// QEMU's arguments for a system whose image is a module beside the kernel.
+fn module(image: &Path, arguments: &QemuArguments) -> Result<Vec<OsString>> {
+    let kernel = image.with_file_name(BESIDE);
+    if !kernel.is_file() {
+        bail!(
+            "there is no kernel {}; Microkit's tool writes it beside the image",
+            kernel.display()
+        );
+    }
+    if image.to_string_lossy().contains(' ') {
+        bail!(
+            "QEMU takes what follows a space in {} for the module's arguments; move it to another folder",
+            image.display()
+        );
+    }
+    // As much as Microkit's examples want.
+    let mut more: Vec<OsString> = ["-m", "2G", "-kernel"].map(OsString::from).into();
+    more.push(kernel.into());
+    more.extend(["-initrd".into(), crate::qemu::escaped(image)]);
+    more.extend(arguments.more.iter().cloned());
+    Ok(more)
 }

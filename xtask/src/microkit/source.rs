@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use serde::de::DeserializeOwned;
 
 use super::configuration::Values;
+use super::description::{BESIDE, Board};
 use crate::Result;
 
 /// The versions whose files are known to be understood.
@@ -15,10 +16,9 @@ const VERSIONS: [&str; 1] = ["2.3.0-dev"];
 /// What each SDK has.
 const TOOL: &str = "bin/microkit";
 const BOARDS: &str = "board";
-/// What each configuration has, on AArch64.
-const FILES: [&str; 8] = [
+/// What each configuration has, beside a loader or a kernel for one.
+const FILES: [&str; 7] = [
     "elf/initialiser.elf",
-    "elf/loader.elf",
     "elf/monitor.elf",
     "include/kernel/gen_config.json",
     "invocations_all.json",
@@ -63,7 +63,12 @@ impl<'a> Source<'a> {
     }
 
     /// The names of a board's configurations, each with all files that are used.
-    pub(super) fn configurations(&self, board: &str) -> Result<Vec<String>> {
+    pub(super) fn configurations(&self, board: &Board) -> Result<Vec<String>> {
+        let start = match board.layout {
+            Some(_) => "elf/loader.elf".to_string(),
+            None => format!("elf/{BESIDE}"),
+        };
+        let board = &board.board;
         let folder = self.0.join(BOARDS).join(board);
         let context = || {
             format!(
@@ -74,7 +79,8 @@ impl<'a> Source<'a> {
         let mut names = Vec::new();
         for entry in fs::read_dir(&folder).with_context(context)? {
             let entry = entry.with_context(context)?;
-            if let Some(missing) = FILES.iter().find(|one| !entry.path().join(one).exists()) {
+            let mut files = [&*start].into_iter().chain(FILES);
+            if let Some(missing) = files.find(|one| !entry.path().join(one).exists()) {
                 bail!(
                     "the SDK is not complete: {} has no `{missing}`; install it anew",
                     entry.path().display()

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::configuration::{Configuration, Values};
-use super::description::{Memory, Range};
+use super::description::{Board, Memory, Range};
 use super::promise::{self, Promise};
 use super::source::Source;
 use crate::cli::{AbiOption, Kernel};
@@ -134,9 +134,19 @@ fn folders_that_are_no_sdk_are_refused_with_a_sentence() {
     write("board/b/debug/elf/loader.elf", "");
     let source = Source::open(path).unwrap();
     assert!(source.has("b") && !source.has("c"));
-    let missing = source.configurations("b").unwrap_err().to_string();
+    let board = |name: &str| Board {
+        board: name.to_string(),
+        ..platform("qemu-virt").microkit.unwrap()
+    };
+    let refusal = |board: &Board| source.configurations(board).unwrap_err().to_string();
+    let missing = refusal(&board("b"));
     assert!(missing.ends_with("board/b/debug has no `elf/initialiser.elf`; install it anew"));
-    let unknown = source.configurations("c").unwrap_err().to_string();
+    let pc = Board {
+        layout: None,
+        ..board("b")
+    };
+    assert!(refusal(&pc).ends_with("has no `elf/sel4_32.elf`; install it anew"));
+    let unknown = refusal(&board("c"));
     assert!(unknown.starts_with("the SDK has no board c"));
 }
 
@@ -146,7 +156,8 @@ fn the_memory_of_boards_is_in_order() {
     let workspace = Workspace::find().unwrap();
     let mut boards = 0;
     for name in Platform::names(&workspace) {
-        let Some(board) = platform(&name).microkit else {
+        let board = platform(&name).microkit;
+        let Some(board) = board.and_then(|board| board.layout) else {
             continue;
         };
         let mut all = [&*board.memory, &*board.devices].concat();

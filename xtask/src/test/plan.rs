@@ -68,6 +68,8 @@ const BOARD: &str =
 const MACHINES: &str = "arm_irq,arm_signals,boot_info,fpu,irq";
 /// The files of those that a kernel passes which a loader has entered, without a device tree.
 const LOADED: &str = "arm_irq,arm_signals,fpu,irq";
+/// The same where the boot loader brings the root task.
+const MODULE: &str = "boot_info,untyped";
 /// Selects the run of these.
 const LOADER: &str = "loader";
 /// The files of the suite that depend on an architecture or a board.
@@ -255,6 +257,16 @@ pub(super) fn runs<'a>(
                 },
                 ..own
             })?);
+        }
+    }
+    // On the kernel of the suite, with the root task as a module.
+    if (all || loader) && platform.takes_module() {
+        for part in [part(MODULE)?, run(System::loaded(workspace)?)] {
+            runs.push(Run {
+                is_loaded: true,
+                abi: suite()?.abi,
+                ..part
+            });
         }
     }
     // A short run builds a kernel less: those of several cores have breakpoints, too. The log, whose libraries take

@@ -26,7 +26,7 @@ use crate::log::Log;
 use crate::platform::{Bochs, Platform};
 use crate::post_mortem::PostMortems;
 use crate::programs::{self, Collection, Program};
-use crate::qemu::{Ending, Machine, REAL_TIME, Supervisor};
+use crate::qemu::{Ending, Machine, REAL_TIME, Supervisor, escaped};
 use crate::setup::{self, BuildTools};
 use crate::system::System;
 use crate::temporary;
@@ -363,6 +363,9 @@ impl Run<'_> {
             if !self.cores.are_several() {
                 more.extend(["-smp".into(), "4".into()]);
             }
+        }
+        if let Some(module) = &built.module {
+            more.extend(["-initrd".into(), escaped(module)]);
         }
         let machine = Machine {
             platform,

@@ -2,6 +2,7 @@
 
 mod acpi;
 mod entry;
+mod module;
 mod multiboot;
 mod physical;
 mod ranges;
@@ -72,8 +73,15 @@ pub extern "C" fn start(magic: u32, information: u32) -> ! {
     let information = unsafe { Information::new(information as usize) };
 
     let image = LOW_MEMORY_END..PhysAddr(address_of!(image_end) - IMAGE_BASE);
-    let root_task = crate::root_task();
+    let mut root_task = crate::root_task();
     let mut ram = usable_ram(&information, &image, &root_task);
+    let module = information
+        .module()
+        .filter(|_| !root_task.is_present())
+        .map(pages);
+    if let Some(module) = &module {
+        ram.remove(module);
+    }
     let memory_end = memory_end(&information);
 
     let features = Features::detect();
@@ -95,6 +103,12 @@ pub extern "C" fn start(magic: u32, information: u32) -> ! {
         }
         space
     };
+
+    if let (Some(pages), Some(module)) = (module, information.module()) {
+        // SAFETY: memory is mapped in the window now, and only the kernel uses it.
+        root_task = unsafe { module::load(&module, &mut ram) };
+        ram.add(pages);
+    }
 
     // SAFETY: memory is mapped in the window now.
     let acpi = unsafe { Acpi::find(memory_end) };
@@ -299,6 +313,11 @@ fn io_apics(
         None => add(&mut list[0], DEFAULT_IO_APIC),
     }
     list
+}
+
+/// The pages that overlap `range`.
+fn pages(range: Range<PhysAddr>) -> Range<PhysAddr> {
+    PhysAddr(range.start.0 / PAGE * PAGE)..PhysAddr(range.end.0.next_multiple_of(PAGE))
 }
 
 fn page(address: PhysAddr) -> Range<PhysAddr> {

@@ -9,6 +9,7 @@ use super::physical::{bytes, number};
 const SIZE: usize = 116;
 
 mod flag {
+    pub const MODULES: usize = 1 << 3;
     pub const MEMORY_MAP: usize = 1 << 6;
     pub const VBE: usize = 1 << 11;
     pub const FRAME_BUFFER: usize = 1 << 12;
@@ -40,6 +41,17 @@ impl Information {
 
     fn has(&self, flag: usize) -> bool {
         number::<4>(self.bytes, 0) & flag != 0
+    }
+
+    /// The memory of the first module.
+    pub fn module(&self) -> Option<Range<PhysAddr>> {
+        if !self.has(flag::MODULES) || number::<4>(self.bytes, 20) == 0 {
+            return None;
+        }
+        // SAFETY: the loader stored the list there, below 1 GiB.
+        let first = unsafe { bytes(number::<4>(self.bytes, 24), 8) };
+        let module = PhysAddr(number::<4>(first, 0))..PhysAddr(number::<4>(first, 4));
+        (module.start < module.end).then_some(module)
     }
 
     /// The memory map in the loader's format: entries of variable size.

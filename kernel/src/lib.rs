@@ -29,7 +29,7 @@
 //! | 8 | [`invoke`] | invocations of objects: decode, check, perform | [`Invocation`](invoke::Invocation), [`Kernel`] |
 //! | 9 | [`fastpath`] | fast paths | [`Kernel`] |
 //! | 10 | [`syscall`], [`boot`] | the dispatcher; the first thread | [`Kernel`] |
-//! | none | [`arch`], [`trace`], [`console`], `threads`, `instruments`, `tracing`, `invariants` | the only interface to the hardware; the log; text for people; trace events; invariants | |
+//! | none | [`arch`], [`trace`], [`console`], `threads`, `debugger`, `instruments`, `tracing`, `invariants` | the only interface to the hardware; the log; text for people; what a debugger reads; trace events; invariants | |
 //!
 //! # The path of a system call
 //! The architecture saves the registers and calls [`CoreHandle::handle_syscall`](cores::CoreHandle::handle_syscall). The dispatcher looks up the
@@ -89,6 +89,8 @@ pub mod collections;
 pub mod config;
 pub mod console;
 pub mod cores;
+#[cfg(feature = "debug")]
+mod debugger;
 mod entry;
 pub mod error;
 pub mod fastpath;

@@ -78,7 +78,7 @@ pub(crate) struct Request<'a> {
     /// checks.
     pub(crate) bare: bool,
     pub(crate) user_profile: UserProfile,
-    /// Whether a debugger shows the kernel's variables.
+    /// Whether a debugger shows variables, of the kernel and of programs.
     pub(crate) variables: bool,
     /// Variables for the compilation of components and root task.
     pub(crate) environment: &'a [(&'a str, &'a str)],
@@ -348,6 +348,11 @@ fn build_system(
     let mut environment: Vec<_> = wanted
         .map(|&(name, value)| (name.into(), value.into()))
         .collect();
+    if request.variables {
+        let profile = request.user_profile.name().replace('-', "_");
+        let variable = format!("CARGO_PROFILE_{}_DEBUG", profile.to_uppercase());
+        environment.push((variable, "full".into()));
+    }
     let folder = bare_metal.user_files();
     let generated = system.generate(bare_metal.workspace, bare_metal.platform)?;
     if let Some(generated) = &generated {

@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Build(BuildArguments),
     /// Build a boot image and run it in QEMU.
     Qemu(QemuArguments),
+    /// Connect gdb to the emulator that `qemu --gdb` has started, with symbols and commands of the kernel.
+    Gdb(GdbArguments),
     /// Run the tests of the host and those on every platform.
     Test(TestArguments),
     /// Run a scenario against the kernel on the host, in virtual time.
@@ -159,6 +161,16 @@ pub(crate) struct QemuArguments {
     pub(crate) tracing: Tracing,
     /// Further arguments for QEMU.
     #[arg(last = true, value_name = "QEMU ARGUMENTS")]
+    pub(crate) more: Vec<OsString>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct GdbArguments {
+    /// The board for which the emulator has to be.
+    #[arg(long, value_name = "P")]
+    pub(crate) platform: Option<String>,
+    /// Further arguments for gdb.
+    #[arg(last = true, value_name = "GDB ARGUMENTS")]
     pub(crate) more: Vec<OsString>,
 }
 

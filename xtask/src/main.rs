@@ -17,6 +17,7 @@ mod check;
 mod cli;
 mod crates;
 mod describe;
+mod gdb;
 mod image;
 mod log;
 mod microkit;
@@ -92,6 +93,7 @@ fn main() -> ExitCode {
             Command::Setup => setup::run(&workspace),
             Command::Build(arguments) => build::run(&workspace, &arguments),
             Command::Qemu(arguments) => qemu::run(&workspace, &arguments),
+            Command::Gdb(arguments) => gdb::run(&workspace, &arguments),
             Command::Test(arguments) => test::run(&workspace, &arguments),
             Command::Sim { arguments } => programs::run(&workspace, Program::Simulator, &arguments),
             Command::Trace(arguments) => programs::trace(&workspace, arguments),

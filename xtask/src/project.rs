@@ -62,6 +62,14 @@ pub(crate) fn folder() -> Option<PathBuf> {
     env::var_os(FOLDER).map(PathBuf::from)
 }
 
+/// The tool's command here.
+pub(crate) fn tool() -> &'static str {
+    match folder() {
+        Some(_) => "cargo escapement",
+        None => "cargo xtask",
+    }
+}
+
 /// The command `new`.
 pub(crate) fn run(workspace: &Workspace, arguments: &NewArguments) -> Result {
     create(workspace, &arguments.path)?;

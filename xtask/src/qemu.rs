@@ -19,11 +19,13 @@ pub(crate) use supervise::{Ending, Supervisor, is_interrupted};
 
 use crate::build::{self, Built, Request, RootTask};
 use crate::cli::{QemuArguments, Tracing};
+use crate::gdb::Session;
 use crate::log::{self, Log};
 use crate::microkit::Board;
 use crate::platform::{Exit, Platform};
 use crate::post_mortem::PostMortems;
 use crate::programs::{self, Collection, Program};
+use crate::project;
 use crate::setup;
 use crate::system::System;
 use crate::temporary;
@@ -81,6 +83,10 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
         parameters: &[],
     };
     let built = build::build(workspace, &tools, &request)?;
+    let _note = match arguments.gdb {
+        true => Some(Session::of(workspace, &platform, root_task, &built)?.note(workspace)?),
+        false => None,
+    };
     let Some(trace) = &arguments.trace else {
         return emulate(workspace, &platform, &emulator, &built, arguments, None);
     };
@@ -125,9 +131,9 @@ fn emulate(
         more: &arguments.more,
     };
     if arguments.gdb {
-        let kernel = workspace.display(&built.kernel);
+        let tool = project::tool();
         say(&format!(
-            "waiting for a debugger: gdb {kernel} -ex 'target remote :1234'"
+            "waiting for a debugger; in another terminal: {tool} gdb"
         ));
     }
     let mut post_mortems = PostMortems::of(workspace, built, None);

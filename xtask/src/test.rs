@@ -3,6 +3,7 @@
 mod benches;
 mod book;
 mod busy;
+mod debugger;
 mod heard;
 mod host;
 mod plan;
@@ -150,11 +151,18 @@ fn targets(
                 tutorials
                     .filter(|_| !supervisor.interrupted())
                     .map(|(base, platform)| {
-                        session.part(base.part(), || book::run(session, base, platform))
+                        let name = format!("{}, on {}", base.part(), platform.name);
+                        session.part(&name, || book::run(session, base, platform))
                     })
                     .sum()
             };
             let tutorial = scope.spawn(follow);
+            for platform in platforms {
+                if debugger::is_wanted(session, platform) && !supervisor.interrupted() {
+                    let name = format!("the debugger, on {}", platform.name);
+                    total += session.part(&name, || debugger::run(session, tools, platform))?;
+                }
+            }
             if has_benches && !supervisor.interrupted() {
                 total += benches::run(session, tools, platforms, is_short)?;
             }

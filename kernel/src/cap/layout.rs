@@ -102,6 +102,67 @@ const ZOMBIE_THREAD: usize = 63;
 const ZOMBIE_ENDPOINT: usize = 62;
 const ZOMBIE_NOTIFICATION: usize = 61;
 
+/// A kind of capability for a debugger: its tag, its name, and its fields.
+#[cfg(feature = "debug")]
+pub(crate) type Kind = (u8, &'static str, &'static [(&'static str, Field)]);
+
+/// The kinds that do not depend on the architecture, as [`Cap::encode`] packs them.
+#[cfg(feature = "debug")]
+pub(crate) const KINDS: &[Kind] = {
+    use field::*;
+    &[
+        (
+            tag::UNTYPED,
+            "untyped memory",
+            &[
+                ("address", UNTYPED_ADDRESS),
+                ("bits", UNTYPED_BITS),
+                ("used", UNTYPED_WATERMARK),
+            ],
+        ),
+        (
+            tag::ENDPOINT,
+            "endpoint",
+            &[("object", OBJECT), ("badge", BADGE), ("rights", RIGHTS)],
+        ),
+        (
+            tag::NOTIFICATION,
+            "notification",
+            &[("object", OBJECT), ("badge", BADGE), ("rights", RIGHTS)],
+        ),
+        (
+            tag::REPLY,
+            "reply object",
+            &[("object", OBJECT), ("grant", REPLY_GRANT)],
+        ),
+        (
+            tag::CNODE,
+            "CNode",
+            &[
+                ("object", OBJECT),
+                ("radix", RADIX),
+                ("guard", GUARD),
+                ("guard size", GUARD_SIZE),
+            ],
+        ),
+        (tag::THREAD, "thread", &[("object", OBJECT)]),
+        (tag::IRQ_CONTROL, "interrupt control", &[]),
+        (tag::IRQ_HANDLER, "interrupt handler", &[("line", NUMBER)]),
+        (tag::ZOMBIE, "zombie", &[("place", ZOMBIE_PLACE)]),
+        (tag::DOMAIN, "domains", &[]),
+        (
+            tag::SCHED_CONTEXT,
+            "scheduling context",
+            &[("object", SCHED_CONTEXT), ("bits", SCHED_CONTEXT_BITS)],
+        ),
+        (
+            tag::SCHED_CONTROL,
+            "scheduling control",
+            &[("core", NUMBER)],
+        ),
+    ]
+};
+
 /// The encoding of those capabilities that fast paths in assembly read.
 #[derive(Debug)]
 pub struct Packing;

@@ -10,6 +10,8 @@ pub use kind::{
     BadgedCap, CNode, Cap, EndpointCap, NotificationCap, UntypedCap, Zombie, ZombieKind,
 };
 pub use layout::Packing;
+#[cfg(feature = "debug")]
+pub(crate) use layout::{KINDS, Kind};
 pub(crate) use lookup::LEVEL;
 
 use core::cell::Cell;

@@ -30,6 +30,9 @@ pub struct Ipc<A: Arch> {
     scheduler: Scheduler<A>,
     /// The resolved capability transfers of the messages of this entry.
     pub(crate) cap_transfers: ResolvedCapTransfers<A>,
+    /// What a debugger reads. The last field: assembly depends on the places of others.
+    #[cfg(feature = "debug")]
+    pub(crate) constants: &'static crate::debugger::Constants,
 }
 
 impl<A: Arch> Ipc<A> {
@@ -48,7 +51,11 @@ impl<A: Arch> Ipc<A> {
     ) {
         // SAFETY: the caller's promise, for each field.
         unsafe {
-            make_fields!(place, { cap_transfers: ResolvedCapTransfers::NONE } and scheduler);
+            make_fields!(place, {
+                cap_transfers: ResolvedCapTransfers::NONE,
+                #[cfg(feature = "debug")]
+                constants: &crate::debugger::CONSTANTS,
+            } and scheduler);
             Scheduler::make_at(&raw mut (*place).scheduler, arch, irqs, entry_lock);
         }
     }

@@ -19,6 +19,8 @@ pub use irq::{IrqEntry, IrqState};
 pub use notification::{Notification, NotificationState};
 pub use owned::{CORE_MASK, CORE_SHIFT, NO_CORE, core_bits};
 pub use reply::{Above, Reply};
+#[cfg(feature = "debug")]
+pub(crate) use sched_context::HEADER_BYTES as REFILLS_OFFSET;
 pub use sched_context::{ContextFlags, SchedContext};
 pub use thread::{
     CancelCursor, Fault, Membership, PendingFault, Progress, THREAD_SLOTS, Thread, ThreadSlot,

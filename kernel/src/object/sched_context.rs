@@ -63,7 +63,7 @@ const CRITICALITY_SHIFT: u32 = 5;
 
 /// Offset of the first replenishment. The ABI defines 56 bytes on 32-bit machines, where every object size
 /// then leaves half a replenishment unused, so that 64 bytes fit.
-pub(super) const HEADER_BYTES: usize = SCHED_CONTEXT_HEADER_BYTES.next_multiple_of(REFILL_BYTES);
+pub(crate) const HEADER_BYTES: usize = SCHED_CONTEXT_HEADER_BYTES.next_multiple_of(REFILL_BYTES);
 
 impl<A: Arch> SchedContext<A> {
     /// A scheduling context as retype creates it.

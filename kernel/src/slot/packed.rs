@@ -16,6 +16,11 @@ pub struct RawCap {
 const WIDE: bool = usize::BITS == 64;
 
 impl RawCap {
+    /// The bits of a short tag.
+    pub(crate) const SHORT_TAG: usize = if WIDE { 0x1f } else { 0xf };
+    /// The bits that are all set in a long tag, which 64-bit machines do not have.
+    pub(crate) const LONG_TAG: usize = if WIDE { usize::MAX } else { 0xe };
+
     /// The capability of an empty slot.
     pub const NULL: Self = Self { words: [0, 0] };
 
@@ -30,12 +35,10 @@ impl RawCap {
     /// that the kinds with the largest payload have the shortest tag.
     #[inline(always)]
     pub const fn tag(self) -> u8 {
-        if WIDE {
-            (self.words[0] & 0x1f) as u8
-        } else if self.words[0] & 0xe == 0xe {
+        if !WIDE && self.words[0] & Self::LONG_TAG == Self::LONG_TAG {
             self.words[0] as u8
         } else {
-            (self.words[0] & 0xf) as u8
+            (self.words[0] & Self::SHORT_TAG) as u8
         }
     }
 

@@ -194,8 +194,8 @@ pub struct Job {
 pub struct Endpoint {
     /// The crate and module of the protocol: `CRATE::MODULE`.
     pub protocol: Option<At<String>>,
-    /// The longest execution time of a request in the server.
-    pub cost: Option<At<Duration>>,
+    /// The longest execution time of a request in the server; or a table of those of the protocol's operations.
+    pub cost: Option<At<Either<Duration, Table<At<Duration>>>>>,
     /// The longest time from receiving a request to its reply, if the server has time of its own.
     pub service: Option<At<Duration>>,
     /// The budget that a caller must have left.
@@ -229,6 +229,9 @@ pub struct Call {
     /// The longest execution time of a request of this caller, for the analysis; that of the endpoint by default.
     #[serde(default)]
     pub cost: Option<At<Duration>>,
+    /// The operations for which this caller asks, which say its cost; all of them by default.
+    #[serde(default)]
+    pub operations: Vec<At<String>>,
 }
 
 /// A user-level scheduler, for the analysis.

@@ -274,6 +274,8 @@ pub struct Endpoint {
     pub protocol: Option<String>,
     /// The longest execution time of a request in the server.
     pub cost: Option<Duration>,
+    /// Those of the protocol's operations, by their names, if they are known.
+    pub operations: Vec<(String, Duration)>,
     /// The longest time from receiving a request to its reply, if the server has time of its own.
     pub service: Option<Duration>,
     /// The budget that a caller must have left.

@@ -82,6 +82,19 @@ fn source(system: &System, program: &str, components: &[&Component]) -> Result<S
         "}}\n\nimpl Given {{\n    fn find(startup: &'static ::userlib::Startup) -> Self {{\n        Self {{\n            \
          clock: ::userlib::time::Clock::from_startup(startup),\n{find}        }}\n    }}\n}}\n"
     )?;
+    let served = components.iter().flat_map(|one| &one.serves);
+    for endpoint in served.map(|&id| &system[id]) {
+        if let Some(protocol) = &endpoint.protocol {
+            for (operation, _) in &endpoint.operations {
+                let kind = format!("::{protocol}::Operation");
+                writeln!(
+                    text,
+                    "\n/// `{}` has a cost of `{operation}`.\nconst _: {kind} = {kind}::{operation};",
+                    endpoint.name
+                )?;
+            }
+        }
+    }
     Ok(text)
 }
 
@@ -300,6 +313,13 @@ mod tests {
         );
         let sources = of(&described(&text)).unwrap();
         assert!(sources["server"].contains("pub requests: ::sums::addition::Server,"));
+        let costs = text.replace(
+            "requests.protocol = \"sums::addition\"",
+            "requests = { protocol = \"sums::addition\", cost = { add = \"1 ms\" } }",
+        );
+        let server = &of(&described(&costs)).unwrap()["server"];
+        let check = "const _: ::sums::addition::Operation = ::sums::addition::Operation::add;";
+        assert!(server.contains(check), "{server}");
         let client = &sources["client"];
         assert!(client.contains("pub server: ::sums::addition::Client,"));
         assert!(client.contains("server: ::sums::addition::Client::find(startup, \"server\")"));

@@ -217,13 +217,18 @@ fn threshold(draft: &Draft, id: EndpointId, report: &mut Report) {
         bad(&place.span, message, help);
     }
     // The guarantee of a threshold: docs/src/concepts/thresholds.md.
-    if let Some(cost) = &file.cost
+    let endpoint = &draft.system[id];
+    if let Some(cost) = endpoint.cost
         && cost.saturating_add(SMALLEST) > **threshold
     {
         let needs = cost.saturating_add(SMALLEST);
+        let longest = endpoint.operations.iter().find(|(_, other)| *other == cost);
+        let request = longest.map_or("request".to_string(), |(name, _)| {
+            format!("operation `{name}`")
+        });
         let message = format!(
-            "the threshold {} does not cover the request: {} and {} for the kernel",
-            **threshold, **cost, SMALLEST
+            "the threshold {} does not cover the {request}: {cost} and {SMALLEST} for the kernel",
+            **threshold
         );
         bad(
             &threshold.span,

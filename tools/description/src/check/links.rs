@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use super::components::{name, number};
 use super::{Draft, time, unknown};
-use crate::file::{At, Either, Rights, Uses};
+use crate::Duration;
+use crate::file::{self, At, Either, Rights, Uses};
 use crate::report::{Diagnostic, Kind, Report, Span};
 use crate::system::{Call, ComponentId, Endpoint, EndpointId, Mapping, RegionId, Signal, SignalId};
 
@@ -54,12 +55,14 @@ fn endpoints(draft: &mut Draft, server: ComponentId, report: &mut Report) {
         if let Some(protocol) = &one.protocol {
             path(protocol, report);
         }
+        let (cost, operations) = costs(one, report);
         let id = EndpointId(draft.system.endpoints.len());
         draft.system.endpoints.push(Endpoint {
             name: name.value.clone(),
             server,
             protocol: one.protocol.as_ref().map(|one| one.value.clone()),
-            cost: one.cost.as_ref().map(|cost| **cost),
+            cost,
+            operations,
             service: one.service.as_ref().map(|service| **service),
             threshold: one.threshold.as_ref().map(|threshold| **threshold),
             limit: one.limit,
@@ -70,15 +73,75 @@ fn endpoints(draft: &mut Draft, server: ComponentId, report: &mut Report) {
     }
 }
 
+/// The cost of a request, which is that of the longest operation, and those of the operations.
+fn costs(one: &file::Endpoint, report: &mut Report) -> (Option<Duration>, Vec<(String, Duration)>) {
+    let Some(cost) = &one.cost else {
+        return (None, Vec::new());
+    };
+    let operations = match &cost.value {
+        Either::Short(cost) => return (Some(*cost), Vec::new()),
+        Either::Long(operations) => operations,
+    };
+    if one.protocol.is_none() {
+        let help = "add `protocol = \"CRATE::MODULE\"`, or write one duration";
+        let message = "operations without a protocol have no costs";
+        report.add(Diagnostic::error(Kind::Conflict, &cost.span, message).help(help));
+    }
+    for (name, _) in operations.0.iter().filter(|(name, _)| !is_name(name)) {
+        let message = format!("`{}` is no name of an operation", **name);
+        let help = "write the name of the function in the protocol";
+        report.add(Diagnostic::error(Kind::BadName, &name.span, message).help(help));
+    }
+    let costs = operations.0.iter();
+    let costs: Vec<_> = costs
+        .map(|(name, cost)| (name.value.clone(), **cost))
+        .collect();
+    (costs.iter().map(|(_, cost)| *cost).max(), costs)
+}
+
+/// The cost of a caller's requests, if it says for which operations it asks.
+fn cost_of_operations(
+    draft: &Draft,
+    id: EndpointId,
+    call: &file::Call,
+    report: &mut Report,
+) -> Option<Duration> {
+    let endpoint = &draft.system[id];
+    let known: Vec<_> = endpoint
+        .operations
+        .iter()
+        .map(|(name, _)| &**name)
+        .collect();
+    for name in &call.operations {
+        if !known.contains(&name.as_str()) {
+            let place = format!(" with a cost at `{}`", draft.system.endpoint_name(id));
+            report.add(unknown("operation", name, &place, &known));
+        }
+    }
+    if let (Some(cost), [_, ..]) = (&call.cost, &*call.operations) {
+        let message = "the cost of a request is that of its operations";
+        let help = "remove `cost` or `operations`";
+        report.add(Diagnostic::error(Kind::Conflict, &cost.span, message).help(help));
+    }
+    let is_asked = |name: &String| call.operations.iter().any(|one| one.value == *name);
+    let costs = endpoint.operations.iter();
+    costs
+        .filter(|(name, _)| is_asked(name))
+        .map(|(_, cost)| *cost)
+        .max()
+}
+
+/// Whether Rust has such names.
+fn is_name(name: &str) -> bool {
+    let mut letters = name.chars();
+    letters
+        .next()
+        .is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
+        && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+}
+
 /// A protocol is a path of Rust.
 fn path(protocol: &At<String>, report: &mut Report) {
-    let is_name = |name: &str| {
-        let mut letters = name.chars();
-        letters
-            .next()
-            .is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
-            && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
-    };
     if !(protocol.contains("::") && protocol.split("::").all(is_name)) {
         let message = format!("`{}` is no path of a protocol", protocol.value);
         let help = "write the crate, with `_` for `-`, and the module: `CRATE::MODULE`";
@@ -288,7 +351,10 @@ fn calls(draft: &mut Draft, caller: ComponentId, explicit: &[Badge], report: &mu
         }
         let times = number(times, 0..=MOST_TIMES, "number of calls", report);
         let cost = match &call.value {
-            Either::Long(long) => long.cost.as_ref().map(|cost| **cost),
+            Either::Long(long) => {
+                let operations = cost_of_operations(draft, id, long, report);
+                operations.or(long.cost.as_ref().map(|cost| **cost))
+            }
             Either::Short(_) => None,
         };
         let call = Call {

@@ -13,12 +13,19 @@ use userlib::supervision::End;
 use userlib::time::Clock;
 use userlib::{Environment, Fault, Message, Microseconds, Outcome, PostMortem, println};
 
+/// The most requests of a component in a second, for each component of the system: eight looks at all of them. One that
+/// asks more often has failed, since it uses up the time of the supervisor.
+const MOST_REQUESTS: u32 = 8;
+const SECOND: u64 = 1_000_000;
+
 /// The supervisor.
 pub struct Supervisor {
     table: Table<'static>,
     objects: Objects,
     members: [Option<Member>; MOST_COMPONENTS],
-    restarts: [Restarts; MOST_COMPONENTS],
+    restarts: [Rate; MOST_COMPONENTS],
+    /// The requests of each component.
+    requests: [Rate; MOST_COMPONENTS],
     /// The components that do not start again.
     stopped: [bool; MOST_COMPONENTS],
     /// The components that have no emergency time any more, and their own not yet.
@@ -37,24 +44,24 @@ struct Ends {
     last: End,
 }
 
-/// The restarts of a component since one of them.
+/// The restarts or requests of a component since one of them.
 #[derive(Clone, Copy, Default)]
-struct Restarts {
+struct Rate {
     since: Microseconds,
     count: u32,
 }
 
-impl Restarts {
-    /// Whether one more is within the limit, and counts it.
-    fn count(&mut self, now: Microseconds, component: &Component) -> bool {
-        if self.count == 0 || now.0.saturating_sub(self.since.0) > component.restarts_within {
+impl Rate {
+    /// Whether one more is within the limit, `most` within this time in microseconds, and counts it.
+    fn count(&mut self, now: Microseconds, most: u32, within: u64) -> bool {
+        if self.count == 0 || now.0.saturating_sub(self.since.0) > within {
             *self = Self {
                 since: now,
                 count: 0,
             };
         }
         self.count += 1;
-        self.count <= component.most_restarts
+        self.count <= most
     }
 }
 
@@ -70,7 +77,8 @@ impl Supervisor {
             table,
             objects,
             members,
-            restarts: [Restarts::default(); MOST_COMPONENTS],
+            restarts: [Rate::default(); MOST_COMPONENTS],
+            requests: [Rate::default(); MOST_COMPONENTS],
             stopped: [false; MOST_COMPONENTS],
             returning: [false; MOST_COMPONENTS],
             clock,
@@ -94,7 +102,7 @@ impl Supervisor {
             let Some((message, component)) = received.message.zip(self.component(index)) else {
                 continue;
             };
-            if role == Role::Request {
+            if role == Role::Request && self.may_ask(index) {
                 self.answer(environment, &message);
                 continue;
             }
@@ -103,16 +111,19 @@ impl Supervisor {
                 let _ = self.end_emergency(index);
                 continue;
             }
-            let fault = Fault::from_message(&message);
-            if let Fault::Timeout {
+            if role == Role::Request {
+                self.count_end(index, End::Fault);
+                let why = "asks the supervisor too often";
+                self.act(environment, index, &component, on_fault(&component), &why);
+            } else if let Fault::Timeout {
                 badge, consumed, ..
-            } = fault
+            } = Fault::from_message(&message)
             {
                 self.account(badge, consumed);
                 self.count_end(index, End::Timeout);
                 self.timeout(environment, index, &component, badge);
             } else {
-                let outcome = Outcome::from(fault);
+                let outcome = Outcome::from(Fault::from_message(&message));
                 if let Outcome::Exited(code) = outcome
                     && component.ends_run
                 {
@@ -124,6 +135,12 @@ impl Supervisor {
                 return 1;
             }
         }
+    }
+
+    /// Whether a component may ask now, and counts it.
+    fn may_ask(&mut self, index: usize) -> bool {
+        let most = MOST_REQUESTS * self.table.components().count() as u32;
+        self.requests[index].count(self.clock.now(), most, SECOND)
     }
 
     /// Handles the end of a component, in whatever way it came.
@@ -146,10 +163,7 @@ impl Supervisor {
                 _ => End::Panic,
             },
         );
-        let action = match component.on_fault {
-            OnFault::Supervisor { action } => action,
-            OnFault::Handler { .. } => Action::Stop,
-        };
+        let action = on_fault(component);
         // Before a restart gives it a new thread and fresh memory.
         let member = self.members[index].as_ref();
         let inspection = member.and_then(|one| one.inspect(environment, component).ok());
@@ -285,8 +299,9 @@ impl Supervisor {
         why: &dyn Display,
     ) {
         let name = component.name;
+        let (most, within) = (component.most_restarts, component.restarts_within);
         let again =
-            action == Action::Restart && self.restarts[index].count(self.clock.now(), component);
+            action == Action::Restart && self.restarts[index].count(self.clock.now(), most, within);
         match action {
             Action::Report => {
                 self.go_on();
@@ -346,6 +361,14 @@ impl Supervisor {
             stack,
         };
         println!("{post_mortem}");
+    }
+}
+
+/// What the supervisor does with a component that has failed.
+fn on_fault(component: &Component) -> Action {
+    match component.on_fault {
+        OnFault::Supervisor { action } => action,
+        OnFault::Handler { .. } => Action::Stop,
     }
 }
 

@@ -45,6 +45,14 @@ const FILES: &[(&str, &str)] = &[
     ),
     ("Cargo.toml", include_str!("../template/workspace.toml")),
     ("README.md", include_str!("../template/README.md")),
+    (
+        "protocols/Cargo.toml",
+        include_str!("../template/protocols.toml"),
+    ),
+    (
+        "protocols/src/lib.rs",
+        include_str!("../template/protocols.rs"),
+    ),
     ("system.toml", include_str!("../template/system.toml")),
     (
         "components/client/src/main.rs",

@@ -3,7 +3,7 @@
 #![no_main]
 #![forbid(unsafe_code)]
 
-use userlib::{Message, println};
+use userlib::println;
 
 userlib::component!(main);
 
@@ -11,9 +11,9 @@ userlib::component!(main);
 fn main(given: Given) {
     let mut number = 0;
     for _ in 0..given.steps {
-        let answer = given.server.call(Message::new(0, &[number, 1]));
-        println!("{number} + 1 = {}", answer.word(0));
-        assert_eq!(answer.word(0), number + 1);
-        number = answer.word(0);
+        let sum = given.server.add(number, 1).expect("the server answers");
+        println!("{number} + 1 = {sum}");
+        assert_eq!(sum, number + 1);
+        number = sum;
     }
 }

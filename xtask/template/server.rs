@@ -3,18 +3,18 @@
 #![no_main]
 #![forbid(unsafe_code)]
 
-use userlib::{Message, Received};
+use protocols::addition;
 
 userlib::component!(main);
 
-fn main(given: Given) {
-    given.requests.serve(add)
+struct Adder;
+
+impl addition::Service for Adder {
+    fn add(&mut self, _caller: usize, number: usize, step: usize) -> usize {
+        number.wrapping_add(step)
+    }
 }
 
-fn add(request: Received) -> Message {
-    let sum = match request.message {
-        Some(message) => message.word(0).wrapping_add(message.word(1)),
-        None => 0,
-    };
-    Message::new(0, &[sum])
+fn main(given: Given) {
+    given.requests.serve(Adder)
 }

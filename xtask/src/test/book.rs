@@ -23,6 +23,8 @@ use crate::toolchain::MISLEADING;
 const PAGE: &str = "docs/src/ten-minutes.md";
 /// The platform on which its commands run, as they choose none.
 const USUAL: &str = "pc99";
+/// Those on which a run of everything does what the page says from an SDK.
+const IN_SDK: [&str; 4] = [USUAL, "hikey", "sabre", "kzm"];
 
 /// Where the page begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,13 +118,16 @@ fn of_block(intent: &str, mut text: String) -> Option<Step<'_>> {
     }
 }
 
-/// Whether the test is among the wanted ones. An SDK is made in a run of everything, or if a filter is the test's name; and
+/// Whether the test is among the wanted ones. An SDK is made in a run of everything, or if a filter is the test's name;
 /// only then is there a run on another platform than the page's.
 pub(super) fn is_wanted(session: &Session<'_>, platform: &Platform, base: Base) -> bool {
     let arguments = session.arguments;
     let filter = arguments.filter.as_deref().unwrap_or_default();
     let is_named = filter == plan::example(base.name());
-    let is_usual = platform.name == USUAL;
+    let is_usual = match base {
+        Base::Checkout => platform.name == USUAL,
+        Base::Sdk => IN_SDK.contains(&&*platform.name),
+    };
     (is_usual && plan::example(base.name()).contains(filter) || is_named)
         && (base == Base::Checkout || is_usual && arguments.all || is_named)
         && project::folder().is_none()

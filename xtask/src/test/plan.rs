@@ -220,19 +220,14 @@ pub(super) fn runs<'a>(
         };
         // Beside each part of the suite, on the same kernel, a task that compares its memory with what it was promised.
         let beside = |part: Run<'a>| -> Result<[Run<'a>; 2]> {
-            let promised = Run {
+            let task = Run {
                 kernel: part.kernel,
                 abi: part.abi.clone(),
                 cores: part.cores,
+                filter: String::new(),
                 ..run(System::loaded(workspace)?)
             };
-            Ok([
-                loaded(part),
-                loaded(Run {
-                    filter: String::new(),
-                    ..promised
-                }),
-            ])
+            Ok([part, task].map(loaded))
         };
         runs.extend(beside(joined(LOADED)?)?);
         if scope == Scope::All {
@@ -408,14 +403,11 @@ pub(super) fn runs<'a>(
     }
     // On the kernel of the example with domains.
     let last_turn = example(LAST_TURN).contains(filter);
-    if (all || system && last_turn) && platform.is_sample() && !arguments.cores.are_several() {
-        let mut abi = usual_abi.clone();
-        if !abi.contains(&AbiOption::Domains) {
-            abi.push(AbiOption::Domains);
-        }
+    if (all || system && last_turn) && platform.is_sample() && arguments.abi.is_empty() {
         runs.push(Run {
             is_example: true,
-            abi,
+            abi: vec![AbiOption::Domains],
+            cores: Cores::ONE,
             ..run(System::last_turn(workspace)?)
         });
     }

@@ -59,13 +59,13 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
             }
             Ok(())
         };
-        let mut result = Ok(());
+        let mut failure = None;
         let next = cluster.decide(*now, &mut |action| {
-            if result.is_ok() {
-                result = carry_out(action);
+            if failure.is_none() {
+                failure = carry_out(action).err();
             }
         });
-        result.map(|()| next)
+        failure.map_or(Ok(next), Err)
     }
 }
 

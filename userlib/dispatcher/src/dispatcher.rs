@@ -81,9 +81,7 @@ pub struct Dispatcher<const CORES: usize, const TASKS: usize, S> {
     /// The task whose job each core runs.
     pub(crate) running: [Option<TaskId>; CORES],
     pub(crate) configuration: Configuration<CORES>,
-    events: Endpoint,
-    /// Takes the next call.
-    spare: Reply,
+    inbox: Inbox,
     /// Runs on the scheduler's core when no job does.
     idle: Worker,
     source: S,
@@ -131,8 +129,11 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
             workers: [const { None }; TASKS],
             running: [None; CORES],
             configuration,
-            events,
-            spare: environment.allocator.create()?,
+            inbox: Inbox {
+                events,
+                spare: environment.allocator.create()?,
+                arrived: None,
+            },
             idle,
             now: source.now()?,
             source,
@@ -169,12 +170,12 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         let badge = badge(id);
         let made = environment
             .allocator
-            .mint(self.events, Rights::ALL, badge)
+            .mint(self.inbox.events, Rights::ALL, badge)
             .and_then(|scheduler| {
                 let job = Job { scheduler };
                 worker(
                     environment,
-                    self.events,
+                    self.inbox.events,
                     badge,
                     self.configuration.priority,
                     move || {
@@ -216,14 +217,14 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         let badge = Self::IDLE + 1 + usize::from(id.0);
         let endpoint = environment
             .allocator
-            .mint(self.events, Rights::WRITE, badge)?;
+            .mint(self.inbox.events, Rights::WRITE, badge)?;
         Ok(Arrivals(endpoint))
     }
 
     /// The endpoint of the scheduler's messages, for those of other kinds: without a badge, or with one above twice the
     /// number of tasks and 1.
     pub fn events(&self) -> Endpoint {
-        self.events
+        self.inbox.events
     }
 
     /// Schedules the tasks until this time. `observe` is told what happens; it must not wait. Between two calls, jobs on
@@ -240,20 +241,14 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         while self.now < until {
             let next = self.decide(environment, &mut observe)?;
             let longest = self.now + LONGEST_TURN;
-            let mut arrived = self.turn(next.min(until).min(longest))?;
+            self.inbox.arrived = None;
+            self.turn(next.min(until).min(longest))?;
             // With several cores, what else has come counts for the same decision: a job that has ended is not to be
             // ended for its budget. On one core, an event ends the turn at once.
             let mut more = if CORES > 1 { TASKS + 1 } else { 0 };
             loop {
-                if let Some(arrived) = arrived {
-                    let event = self.handle(environment, arrived)?;
-                    event.into_iter().for_each(&mut observe);
-                }
-                arrived = match more {
-                    0 => None,
-                    _ => self.inbox().nb_recv(),
-                };
-                if arrived.is_none() {
+                self.handle(environment)?.into_iter().for_each(&mut observe);
+                if more == 0 || !self.inbox.nb_recv() {
                     break;
                 }
                 more -= 1;
@@ -270,14 +265,13 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         Ok(self.source)
     }
 
-    /// Lets the local thread run until the next event, charges what ran, and returns the message that came.
-    fn turn(&mut self, until: Instant) -> Result<Option<Arrived>> {
-        let inbox = self.inbox();
+    /// Lets the local thread run until the next event, whose message is then in the inbox, and charges what ran.
+    fn turn(&mut self, until: Instant) -> Result {
         let task = self.running[0];
         let worker = task.and_then(|id| self.workers.get_mut(usize::from(id.0))?.as_mut());
         let idle = self.idle.local();
         let local = worker.as_ref().map_or(idle, |worker| worker.local());
-        let turn = self.source.turn(&local, &idle, until, &inbox)?;
+        let turn = self.source.turn(&local, &idle, until, &mut self.inbox)?;
         if turn.idle_ran {
             self.idle.state = State::Runnable;
         }
@@ -289,7 +283,7 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         self.cluster.charge(0, turn.consumed);
         self.charge_other_cores(turn.now);
         self.now = turn.now;
-        Ok(turn.arrived)
+        Ok(())
     }
 
     /// Charges the time until `now` to the jobs on the other cores: a context there tells only what it had consumed when it
@@ -301,38 +295,34 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         }
     }
 
-    fn inbox(&self) -> Inbox {
-        Inbox {
-            events: self.events,
-            spare: self.spare,
-        }
-    }
-
-    /// Turns a message into an event of the cluster.
-    fn handle(&mut self, environment: &Environment, arrived: Arrived) -> Result<Option<Event>> {
-        let Arrived { received, fault } = arrived;
-        let now = self.now;
-        let other = Event::Message(received, self.spare);
-        let (Some(message), Some(fault)) = (received.message, fault) else {
-            return Ok((!self.source.signalled()?).then_some(other));
+    /// Turns the message in the inbox, if there is one, into an event of the cluster.
+    fn handle(&mut self, environment: &Environment) -> Result<Option<Event>> {
+        let Some(Arrived { received, fault }) = &self.inbox.arrived else {
+            return Ok(None);
         };
-        if received.badge == Self::IDLE {
-            self.idle.hold(&mut self.spare, State::TimedOut);
+        let now = self.now;
+        let badge = received.badge;
+        let (Some(message), Some(fault)) = (&received.message, fault) else {
+            let is_timer = self.source.signalled()?;
+            return Ok(if is_timer { None } else { self.other() });
+        };
+        if badge == Self::IDLE {
+            self.idle.hold(&mut self.inbox.spare, State::TimedOut);
             return Ok(None);
         }
-        if let Some(id) = Self::client_of(received.badge) {
+        if let Some(id) = Self::client_of(badge) {
             let arrives = match message.label() {
                 label::ARRIVED => self.cluster.arrive(id, now),
                 _ => Ok(()),
             };
             return Ok(self.answer(id, arrives));
         }
-        let Some((id, worker)) = Self::sender(&mut self.workers, received.badge) else {
-            return Ok(Some(other));
+        let Some((id, worker)) = Self::sender(&mut self.workers, badge) else {
+            return Ok(self.other());
         };
         match (message.label(), fault) {
             (label::COMPLETED, _) => {
-                worker.hold(&mut self.spare, State::Calling);
+                worker.hold(&mut self.inbox.spare, State::Calling);
                 leave_core(&mut self.running, id);
                 let completed = self.cluster.complete(id, now);
                 Ok(Some(match completed {
@@ -350,7 +340,7 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
                 Ok(self.answer(id, blocked))
             }
             (label::CONTINUES, _) if worker.state == State::Waiting => {
-                worker.end_wait(environment, &mut self.spare)?;
+                worker.end_wait(environment, &mut self.inbox.spare)?;
                 let unblocked = self.cluster.unblock(id);
                 Ok(unblocked.err().map(|error| Event::Refused(id, error)))
             }
@@ -360,7 +350,7 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
                 Ok(self.answer(id, set))
             }
             (label::DEADLINE, _) => {
-                let time = Microseconds::from_message(&message, 0);
+                let time = Microseconds::from_message(message, 0);
                 let set = self.cluster.set_deadline(id, Instant(time.0));
                 Ok(self.answer(id, set))
             }
@@ -370,17 +360,24 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
                 Ok(self.answer(id, Ok(())))
             }
             (_, Fault::Timeout { .. }) => {
-                worker.hold(&mut self.spare, State::TimedOut);
+                worker.hold(&mut self.inbox.spare, State::TimedOut);
                 Ok(None)
             }
             // Not from this crate.
             (_, Fault::Other(_)) => Ok(self.answer(id, Ok(()))),
-            (_, fault) => {
-                worker.hold(&mut self.spare, State::Calling);
+            (_, &fault) => {
+                worker.hold(&mut self.inbox.spare, State::Calling);
                 self.remove(id)?;
                 Ok(Some(Event::Faulted(id, fault)))
             }
         }
+    }
+
+    /// The message in the inbox as an event for the program around.
+    #[cold]
+    fn other(&self) -> Option<Event> {
+        let received = self.inbox.arrived?.received;
+        Some(Event::Message(received, self.inbox.spare))
     }
 
     /// Replies to a report that waits for nothing, in case that it is a call.
@@ -389,7 +386,7 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         id: TaskId,
         result: core::result::Result<(), schedulers::Error>,
     ) -> Option<Event> {
-        self.spare.send(Message::empty(0));
+        self.inbox.spare.send(Message::empty(0));
         result.err().map(|error| Event::Refused(id, error))
     }
 

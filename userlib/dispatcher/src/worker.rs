@@ -103,6 +103,7 @@ impl Worker {
 
     /// Moves the thread's context to this core; returns whether the thread has run on another one before. It must not be
     /// runnable.
+    #[inline]
     pub fn migrate(&mut self, core: Core, control: SchedControl) -> Result<bool> {
         let is_elsewhere = self.core != core;
         if is_elsewhere {

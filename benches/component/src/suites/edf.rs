@@ -63,7 +63,13 @@ impl<S: Source> Source for Stamped<S> {
         self.source.now()
     }
 
-    fn turn(&mut self, local: &Local, idle: &Local, until: Instant, inbox: &Inbox) -> Result<Turn> {
+    fn turn(
+        &mut self,
+        local: &Local,
+        idle: &Local,
+        until: Instant,
+        inbox: &mut Inbox,
+    ) -> Result<Turn> {
         DECIDED.store(self.counter.now(), Relaxed);
         let turn = self.source.turn(local, idle, until, inbox);
         WOKEN.store(self.counter.now(), Relaxed);

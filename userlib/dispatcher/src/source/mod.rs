@@ -95,22 +95,27 @@ pub struct Inbox {
     pub events: Endpoint,
     /// A reply object without a caller.
     pub spare: Reply,
+    /// The message that came last, until it is handled.
+    pub arrived: Option<Arrived>,
 }
 
 impl Inbox {
     /// Waits for a message.
-    fn recv(&self) -> Arrived {
-        Arrived::new(self.events.recv(self.spare))
+    fn recv(&mut self) -> &Arrived {
+        let received = self.events.recv(self.spare);
+        self.arrived.insert(Arrived::new(received))
     }
 
     /// Replies to the thread of this context, lets it run until `until`, and waits for a message.
-    fn recv_after(&self, context: SchedContext, until: Microseconds, reply: Reply) -> Arrived {
-        Arrived::new(context.yield_and_receive(until, reply, self.events, self.spare))
+    fn recv_after(&mut self, context: SchedContext, until: Microseconds, reply: Reply) -> &Arrived {
+        let received = context.yield_and_receive(until, reply, self.events, self.spare);
+        self.arrived.insert(Arrived::new(received))
     }
 
-    /// The next message, if there is one already.
-    pub(crate) fn nb_recv(&self) -> Option<Arrived> {
-        self.events.nb_recv(self.spare).map(Arrived::new)
+    /// Takes the next message, if there is one already; whether there is.
+    pub(crate) fn nb_recv(&mut self) -> bool {
+        self.arrived = self.events.nb_recv(self.spare).map(Arrived::new);
+        self.arrived.is_some()
     }
 }
 
@@ -125,8 +130,6 @@ pub struct Turn {
     pub ran: bool,
     /// The same for the idle thread.
     pub idle_ran: bool,
-    /// The message that ended it.
-    pub arrived: Option<Arrived>,
 }
 
 impl Turn {
@@ -135,7 +138,7 @@ impl Turn {
         clock: &Clock,
         local: &Local,
         until: Instant,
-        inbox: &Inbox,
+        inbox: &mut Inbox,
         arm: impl FnOnce(Microseconds) -> Result,
     ) -> Result<Self> {
         let now = instant(clock.now());
@@ -144,7 +147,6 @@ impl Turn {
             consumed: Duration(0),
             ran: now < until,
             idle_ran: false,
-            arrived: None,
         };
         if !turn.ran {
             return Ok(turn);
@@ -158,7 +160,6 @@ impl Turn {
             Some(consumed) => consumed,
             None => duration(local.context.consumed()?),
         };
-        turn.arrived = Some(arrived);
         Ok(turn)
     }
 }
@@ -168,9 +169,15 @@ pub trait Source {
     /// The time.
     fn now(&mut self) -> Result<Instant>;
 
-    /// Lets the local thread run, and waits for a message, until `until` at the latest. `idle` is a thread that never
-    /// waits; it may be the local one.
-    fn turn(&mut self, local: &Local, idle: &Local, until: Instant, inbox: &Inbox) -> Result<Turn>;
+    /// Lets the local thread run, and waits for a message in the inbox, which is empty, until `until` at the latest. `idle`
+    /// is a thread that never waits; it may be the local one.
+    fn turn(
+        &mut self,
+        local: &Local,
+        idle: &Local,
+        until: Instant,
+        inbox: &mut Inbox,
+    ) -> Result<Turn>;
 
     /// A signal has come; whether it was this source's.
     fn signalled(&mut self) -> Result<bool> {

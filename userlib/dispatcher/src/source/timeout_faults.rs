@@ -35,7 +35,13 @@ impl Source for TimeoutFaults {
         Ok(instant(self.clock.now()))
     }
 
-    fn turn(&mut self, local: &Local, _: &Local, until: Instant, inbox: &Inbox) -> Result<Turn> {
+    fn turn(
+        &mut self,
+        local: &Local,
+        _: &Local,
+        until: Instant,
+        inbox: &mut Inbox,
+    ) -> Result<Turn> {
         Turn::by_clock(&self.clock, local, until, inbox, |left| {
             let budget = left.max(SMALLEST);
             let time = SchedParameters::new(budget, budget + REST).with_badge(local.badge);

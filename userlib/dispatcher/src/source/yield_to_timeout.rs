@@ -58,16 +58,22 @@ impl Source for YieldToTimeout {
         Ok(instant(answer.now))
     }
 
-    fn turn(&mut self, local: &Local, idle: &Local, until: Instant, inbox: &Inbox) -> Result<Turn> {
+    #[inline]
+    fn turn(
+        &mut self,
+        local: &Local,
+        idle: &Local,
+        until: Instant,
+        inbox: &mut Inbox,
+    ) -> Result<Turn> {
         if let Hold::Timeout(reply) | Hold::Call(reply) = local.hold {
             let arrived = inbox.recv_after(local.context, Microseconds(until.0), reply);
-            let (now, consumed) = self.end(local, &arrived)?;
+            let (now, consumed) = self.end(local, arrived)?;
             return Ok(Turn {
                 now,
                 consumed,
                 ran: true,
                 idle_ran: false,
-                arrived: Some(arrived),
             });
         }
         local.hold.release()?;
@@ -77,7 +83,6 @@ impl Source for YieldToTimeout {
             consumed: duration(yielded.consumed),
             ran: true,
             idle_ran: false,
-            arrived: None,
         };
         if turn.now >= until {
             return Ok(turn);
@@ -85,10 +90,8 @@ impl Source for YieldToTimeout {
         // A thread whose turn has ended meanwhile has sent its timeout fault already.
         let can_end = [YieldTarget::Runnable, YieldTarget::TimedOut].contains(&yielded.target);
         if can_end {
-            let arrived = inbox.recv();
-            let (now, consumed) = self.end(local, &arrived)?;
+            let (now, consumed) = self.end(local, inbox.recv())?;
             (turn.now, turn.consumed) = (now, turn.consumed + consumed);
-            turn.arrived = Some(arrived);
             return Ok(turn);
         }
         // It waits for something, and gets no timeout: the idle thread has the timer.
@@ -106,8 +109,7 @@ impl Source for YieldToTimeout {
                 inbox.recv()
             }
         };
-        (turn.now, _) = self.end(idle, &arrived)?;
-        turn.arrived = Some(arrived);
+        (turn.now, _) = self.end(idle, arrived)?;
         Ok(turn)
     }
 }

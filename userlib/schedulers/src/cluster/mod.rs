@@ -389,7 +389,7 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
             linked: None,
             scheduled: None,
         });
-        self.ready.set(id, effective);
+        self.link_or_wait(id, effective);
     }
 
     /// Puts a task without job into the release queue if its next release is known.
@@ -420,20 +420,26 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
     /// Applies the overrun policies of running jobs without budget.
     fn handle_overruns(&mut self, act: &mut impl FnMut(Action)) {
         for core in 0..CORES {
-            let Running::Job(id) = self.scheduled[core] else {
-                continue;
-            };
-            let is_over = self.job(id).is_ok_and(|job| job.remaining == Duration(0));
-            let Some(entry) = self.entries[id.index()].as_mut().filter(|_| is_over) else {
-                continue;
-            };
-            entry.overruns += 1;
-            act(Action::Overrun { task: id });
-            if self.mode == Mode::Low && entry.task.high_budget() > Some(entry.task.budget) {
-                self.switch_to_high(act);
-            } else {
-                self.apply_overrun(id, act);
+            if let Running::Job(id) = self.scheduled[core]
+                && self.job(id).is_ok_and(|job| job.remaining == Duration(0))
+            {
+                self.handle_overrun(id, act);
             }
+        }
+    }
+
+    #[cold]
+    fn handle_overrun(&mut self, id: TaskId, act: &mut impl FnMut(Action)) {
+        let Ok(entry) = self.entry_mut(id) else {
+            return;
+        };
+        entry.overruns += 1;
+        let switches = entry.task.high_budget() > Some(entry.task.budget);
+        act(Action::Overrun { task: id });
+        if self.mode == Mode::Low && switches {
+            self.switch_to_high(act);
+        } else {
+            self.apply_overrun(id, act);
         }
     }
 

@@ -34,6 +34,14 @@ impl Counter {
         false
     }
 
+    /// A reading that can be compared with one of another core: of the generic timer's counter, in nanoseconds, since each
+    /// core counts its own cycles. With QEMU's `-icount shift=0` an instruction takes a nanosecond; the counter advances by
+    /// several at once.
+    pub fn common(self) -> Option<usize> {
+        let nanoseconds = 1_000_000_000 / userlib::arch::timer_frequency();
+        Some((userlib::arch::timer_count() * nanoseconds) as usize)
+    }
+
     /// The number of instructions between two readings.
     pub fn between(self, from: usize, to: usize) -> usize {
         to.wrapping_sub(from)

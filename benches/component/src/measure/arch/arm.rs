@@ -63,6 +63,11 @@ impl Counter {
         !matches!(self, Self::Cycles)
     }
 
+    /// A reading that can be compared with one of another core, if there is such a counter.
+    pub fn common(self) -> Option<usize> {
+        self.is_common().then(|| self.now())
+    }
+
     /// The number of instructions between two readings.
     pub fn between(self, from: usize, to: usize) -> usize {
         to.wrapping_sub(from)

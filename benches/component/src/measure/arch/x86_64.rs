@@ -34,6 +34,11 @@ impl Counter {
         true
     }
 
+    /// A reading that can be compared with one of another core.
+    pub fn common(self) -> Option<usize> {
+        Some(self.now())
+    }
+
     /// The number of instructions between two readings.
     pub fn between(self, from: usize, to: usize) -> usize {
         to.wrapping_sub(from)

@@ -10,9 +10,9 @@ use crate::bench::Bench;
 use crate::measure::{Counter, ROUNDS, SAMPLES, WARM_UP};
 use core::array;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use dispatcher::source::YieldToTimeout;
+use dispatcher::source::{Inbox, Local, Source, Turn, YieldToTimeout};
 use dispatcher::{Configuration, Dispatcher};
-use schedulers::{Arrivals, Cluster, Duration, LowTasks, Task, Unchecked};
+use schedulers::{Arrivals, Cluster, Duration, Instant, LowTasks, Task, Unchecked};
 use userlib::Result;
 
 /// What the other core does before.
@@ -27,6 +27,32 @@ const TURN: usize = 1 << 7;
 static TOOK: [[AtomicUsize; ROUNDS + MOST]; 2] =
     [const { [const { AtomicUsize::new(0) }; ROUNDS + MOST] }; 2];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
+/// The time at which the scheduler was last woken, by the counter that cores share.
+static WOKEN_COMMON: AtomicUsize = AtomicUsize::new(0);
+
+/// A source of time that notes it.
+struct Common<S> {
+    source: Stamped<S>,
+    counter: Counter,
+}
+
+impl<S: Source> Source for Common<S> {
+    fn now(&mut self) -> Result<Instant> {
+        self.source.now()
+    }
+
+    fn turn(
+        &mut self,
+        local: &Local,
+        idle: &Local,
+        until: Instant,
+        inbox: &mut Inbox,
+    ) -> Result<Turn> {
+        let turn = self.source.turn(local, idle, until, inbox);
+        WOKEN_COMMON.store(self.counter.common().unwrap_or(0), Relaxed);
+        turn
+    }
+}
 
 /// Nothing with one core.
 pub fn remote(bench: &mut Bench, variant: usize) -> Result {
@@ -47,7 +73,8 @@ fn on<const CORES: usize>(bench: &mut Bench, tasks: usize, busy: usize) -> Resul
     let cluster = Cluster::<CORES, MOST>::new(LowTasks::Stop);
     let mut dispatcher = Dispatcher::new(bench, cluster, configuration, |_, context| {
         let source = YieldToTimeout::new(context);
-        Ok(Stamped { source, counter })
+        let source = Stamped { source, counter };
+        Ok(Common { source, counter })
     })?;
     // The first has the scheduler's core; the last of them is displaced.
     let long = if busy == 0 { 1 } else { CORES };
@@ -88,11 +115,10 @@ fn on<const CORES: usize>(bench: &mut Bench, tasks: usize, busy: usize) -> Resul
         ("tasks", tasks.into()),
     ];
     let names = ["remote_schedule", "remote"];
-    // Counters of several cores need not count the same.
     for (name, took) in names
         .into_iter()
         .zip(&TOOK)
-        .take(1 + usize::from(counter.is_common()))
+        .take(1 + usize::from(counter.common().is_some()))
     {
         // The first job of each task begins its thread.
         let first = short as usize + WARM_UP;
@@ -108,15 +134,19 @@ fn on<const CORES: usize>(bench: &mut Bench, tasks: usize, busy: usize) -> Resul
 
 /// In the first instructions of a job. The scheduler may still work: it has then woken, and not decided yet.
 fn note(counter: Counter) {
-    let now = counter.now();
+    let now = counter.common().unwrap_or(0);
     let woken = WOKEN.load(Relaxed);
+    let woken_common = WOKEN_COMMON.load(Relaxed);
     let place = COUNT.fetch_add(1, Relaxed);
     let mut decided = DECIDED.load(Relaxed);
     while counter.between(woken, decided) > usize::MAX / 2 {
         userlib::arch::relax();
         decided = DECIDED.load(Relaxed);
     }
-    let took = [counter.between(woken, decided), counter.between(woken, now)];
+    let took = [
+        counter.between(woken, decided),
+        counter.between(woken_common, now),
+    ];
     for (places, took) in TOOK.iter().zip(took) {
         let place = places.get(place);
         place.inspect(|place| place.store(took, Relaxed));

@@ -12,7 +12,7 @@ use core::array;
 use core::cmp::Reverse;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use dispatcher::guard::{Caller, Event, Guard, Mailbox, Reservation};
+use dispatcher::guard::{Caller, Event, Guard, Mailbox, Reservation, Watchdog};
 use schedulers::{Client, McIpc, TaskId};
 use userlib::cap::{Notification, SchedControl, SchedParameters};
 use userlib::thread::ThreadParameters;
@@ -36,6 +36,8 @@ const PERIOD: Microseconds = Microseconds(50_000);
 /// The victim's requests in the run.
 const REQUESTS: usize = 100;
 const VICTIM: Client = client(0);
+/// The guard's priority.
+const HIGHEST: u8 = 254;
 
 static MAILBOXES: [Mailbox; CLUSTERS * TASKS] = [const { Mailbox::new() }; CLUSTERS * TASKS];
 
@@ -59,7 +61,11 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
     let done: Notification = environment.allocator.create()?;
     let signal = environment.allocator.mint(done, Rights::ALL, 1)?;
 
-    let mut guard = Shared::new(&mut environment, McIpc::new(), move |request| {
+    let watchdog = Watchdog {
+        priority: HIGHEST,
+        period: Microseconds::from_millis(20),
+    };
+    let mut guard = Shared::new(&mut environment, McIpc::new(), watchdog, move |request| {
         load.work_in_turns(SERVICE);
         request
     })?;
@@ -91,7 +97,7 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
         )
     });
     let first = ThreadParameters {
-        priority: 254,
+        priority: HIGHEST,
         time: Some(SchedParameters::round_robin(Microseconds::from_millis(5))),
         fault_endpoint: CPtr::NULL,
     };

@@ -1,12 +1,12 @@
 //! A server that two clusters of one core share: what the guard of the crate `dispatcher` makes of calls, replies, ends of
 //! budgets, and preemption.
 
-use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, Test, arch, fail, ms};
+use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, Test, arch, fail, ms, spin};
 use crate::{check, check_eq};
 use core::array;
 use core::cmp::Reverse;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use dispatcher::guard::{Caller, Event, Guard, Mailbox, NotServed, Reservation};
+use dispatcher::guard::{Caller, Event, Guard, Mailbox, NotServed, Reservation, Watchdog};
 use schedulers::{Client, Discipline, McIpc, OneQueue, SharedServer, TaskId};
 use userlib::cap::{Endpoint, SchedParameters};
 use userlib::time::Load;
@@ -22,10 +22,13 @@ tests![
     the_server_leaves_a_lender_that_is_preempted,
     it_stays_with_one_that_does_not_tell,
     a_lender_whose_budget_has_ended_unnoticed_is_aborted,
+    the_next_lender_does_not_pay_for_it,
     a_client_without_a_context_costs_no_other_one,
     a_client_that_calls_without_its_context_costs_no_other_one,
+    an_unbound_lender_is_noticed_without_another_message,
+    a_client_that_binds_its_context_elsewhere_costs_no_other_one,
     a_deleted_client_costs_no_other_one,
-    all_clients_learn_of_a_fault_of_the_server,
+    a_faulted_server_begins_anew,
     a_client_cannot_receive_messages_of_others,
 ];
 
@@ -69,7 +72,11 @@ where
     Q: SharedServer<Priority = Reverse<u8>>,
 {
     let load = Load::calibrate(&test.clock);
-    let guard = Guard::new(test, queues, move |request| {
+    let watchdog = Watchdog {
+        priority: HIGHEST,
+        period: ms(20),
+    };
+    let guard = Guard::new(test, queues, watchdog, move |request| {
         BEGUN.fetch_add(1, Relaxed);
         load.work_in_turns(service);
         if request[0] == FATAL {
@@ -381,7 +388,8 @@ fn await_answers(test: &mut Test, count: usize) -> Outcome {
 
 /// The guard has to take the lender's context back, because a client of higher priority computes, when the server's timeout
 /// message is queued behind that client's: the budget has ended, so neither thread can get the context back as it waits.
-fn a_lender_whose_budget_has_ended_unnoticed_is_aborted(test: &mut Test) -> Outcome {
+/// Another client calls before or after that.
+fn end_of_a_budget_unnoticed(test: &mut Test, other_waits: bool) -> Outcome {
     let (mut guard, load) = guard(test, ByProtocol::new(), ms(60))?;
     let little = SchedParameters::new(ms(10), ms(1000));
     let short = caller(test, &mut guard, client(1, 0), PRIORITY, little)?;
@@ -398,17 +406,32 @@ fn a_lender_whose_budget_has_ended_unnoticed_is_aborted(test: &mut Test) -> Outc
     short.start()?;
     test.sleep(ms(2))?;
     check_eq!(BEGUN.load(Relaxed), 1);
+    if other_waits {
+        other.start()?;
+        test.sleep(ms(2))?;
+    }
     // Meanwhile the guard does not run: the client's message comes, and then the end of the budget.
     test.tcb.set_priority(test.tcb, HIGHEST + 1)?;
     urgent.start()?;
     load.work_in_turns(ms(40));
     check_eq!(ABORTED.load(Relaxed), 0);
     test.tcb.set_priority(test.tcb, PRIORITY)?;
-    other.start()?;
+    if !other_waits {
+        other.start()?;
+    }
     await_answers(test, 1)?;
     check_eq!((ABORTED.load(Relaxed), LOST.load(Relaxed)), (1, 0));
     check_eq!(ORDER[0].load(Relaxed), ORPHAN);
     Ok(())
+}
+
+fn a_lender_whose_budget_has_ended_unnoticed_is_aborted(test: &mut Test) -> Outcome {
+    end_of_a_budget_unnoticed(test, false)
+}
+
+/// The timeout message comes when the server has the context of another client already, whose budget has not ended.
+fn the_next_lender_does_not_pay_for_it(test: &mut Test) -> Outcome {
+    end_of_a_budget_unnoticed(test, true)
 }
 
 /// The context is unbound while the server runs on it.
@@ -446,6 +469,42 @@ fn a_client_that_calls_without_its_context_costs_no_other_one(test: &mut Test) -
     Ok(())
 }
 
+/// What a client does with its context while the server runs on it, and another client waits already: no message of a
+/// client comes any more.
+fn take_from_the_server(
+    test: &mut Test,
+    take: impl FnOnce(&mut Test, Thread) -> Outcome,
+) -> Outcome {
+    let (mut guard, _) = guard(test, ByProtocol::new(), ms(20))?;
+    let victim = caller(test, &mut guard, client(1, 0), PRIORITY, ENOUGH)?;
+    let other = caller(test, &mut guard, client(0, 0), BELOW, ENOUGH)?;
+    run(test, guard)?;
+    for thread in [victim, other] {
+        thread.start()?;
+        test.sleep(ms(2))?;
+    }
+    check_eq!((BEGUN.load(Relaxed), SERVED.load(Relaxed)), (1, 0));
+    take(test, victim)?;
+    await_answers(test, 1)?;
+    check_eq!(LOST.load(Relaxed), 1);
+    check_eq!(ORDER[0].load(Relaxed), ORPHAN);
+    Ok(())
+}
+
+fn an_unbound_lender_is_noticed_without_another_message(test: &mut Test) -> Outcome {
+    take_from_the_server(test, |_, victim| Ok(victim.sched_context.unbind()?))
+}
+
+fn a_client_that_binds_its_context_elsewhere_costs_no_other_one(test: &mut Test) -> Outcome {
+    take_from_the_server(test, |test, victim| {
+        let thief = test.timed(BELOW, ENOUGH, || spin())?;
+        thief.sched_context.unbind()?;
+        victim.sched_context.unbind()?;
+        victim.sched_context.bind(thief.tcb)?;
+        Ok(thief.start()?)
+    })
+}
+
 /// The thread is deleted while it waits in the queue.
 fn a_deleted_client_costs_no_other_one(test: &mut Test) -> Outcome {
     let (mut guard, _) = guard(test, ByProtocol::new(), ms(20))?;
@@ -464,28 +523,26 @@ fn a_deleted_client_costs_no_other_one(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn all_clients_learn_of_a_fault_of_the_server(test: &mut Test) -> Outcome {
+/// A client whose requests are fatal gets errors; one that waits meanwhile, and later ones, get answers.
+fn a_faulted_server_begins_anew(test: &mut Test) -> Outcome {
     let (mut guard, _) = guard(test, ByProtocol::new(), ms(20))?;
     let fatal = add(test, &mut guard, client(1, 0), PRIORITY, ENOUGH, |caller| {
         for _ in 0..2 {
             check_eq!(caller.call([FATAL, 0, 0]), Err(NotServed::Faulted));
             UNSERVED.fetch_add(1, Relaxed);
         }
+        check_eq!(caller.call([5, 0, 0]), Ok([6, 1, 1]));
+        ANSWERED.fetch_add(1, Relaxed);
     })?;
-    let waits = add(test, &mut guard, client(0, 0), BELOW, ENOUGH, |caller| {
-        check_eq!(caller.call([1, 0, 0]), Err(NotServed::Faulted));
-        UNSERVED.fetch_add(1, Relaxed);
-    })?;
+    let waits = caller(test, &mut guard, client(0, 0), BELOW, ENOUGH)?;
     run(test, guard)?;
     fatal.start()?;
     test.sleep(ms(2))?;
     waits.start()?;
-    check!(
-        test.comes_true(|| UNSERVED.load(Relaxed) == 3)?,
-        "{} clients wait for ever",
-        3 - UNSERVED.load(Relaxed)
-    );
-    check_eq!((FAULTED.load(Relaxed), BEGUN.load(Relaxed)), (1, 1));
+    await_answers(test, 2)?;
+    check_eq!((UNSERVED.load(Relaxed), FAULTED.load(Relaxed)), (2, 2));
+    check_eq!((SERVED.load(Relaxed), BEGUN.load(Relaxed)), (2, 4));
+    check_eq!((ABORTED.load(Relaxed), LOST.load(Relaxed)), (0, 0));
     Ok(())
 }
 

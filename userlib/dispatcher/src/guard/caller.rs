@@ -12,7 +12,7 @@ use super::{Words, label};
 pub enum NotServed {
     /// The client's budget has ended before.
     Aborted,
-    /// The server has faulted, and serves no request any more.
+    /// The server has faulted while it served the request.
     Faulted,
 }
 

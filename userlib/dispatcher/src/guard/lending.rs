@@ -30,30 +30,26 @@ where
     /// # Errors
     /// Of the kernel, if it refuses what is done with the server.
     pub(super) fn lend(&mut self, observe: &mut impl FnMut(Event)) -> Result {
-        let before = self.lender;
         loop {
             let wanted = match self.hold {
-                Hold::Faulted => None,
+                Hold::Begins => None,
                 _ => self.lenders.lender(&self.queues, &self.decisions),
             };
             if wanted == self.lender {
-                break;
+                return Ok(());
             }
-            if let Some(lender) = self.lender {
-                self.take_back(lender, observe);
-            } else if let Some(lender) = wanted {
-                self.give(lender, observe)?;
+            match (self.lender, wanted) {
+                (None, Some(wanted)) => self.give(wanted, observe)?,
+                _ => self.check_lender(observe),
             }
         }
-        if self.lender != before {
-            observe(Event::Lent(self.lender));
-        }
-        Ok(())
     }
 
     /// Gives the server the context of a client that waits. If that has no budget, the request is aborted.
     fn give(&mut self, client: Client, observe: &mut impl FnMut(Event)) -> Result {
         let Some(seat) = self.seats.get(client) else {
+            // The offer is older than the loss of its seat.
+            self.decide(client.cluster);
             return Ok(());
         };
         if seat.context.unbind_object(seat.thread).is_err() {
@@ -61,12 +57,14 @@ where
             return Ok(());
         }
         // Higher-priority threads of the lender's core preempt the server as they would preempt the lender.
-        self.server.set_priority(self.authority, seat.priority)?;
+        self.server
+            .tcb
+            .set_priority(self.authority, seat.priority)?;
         if self.hold == Hold::TimedOut {
             self.held.send(Message::empty(0));
             self.hold = Hold::Nothing;
         }
-        let bound = seat.context.bind(self.server);
+        let bound = seat.context.bind(self.server.tcb);
         self.lender = Some(client);
         // It has a lower priority: the call only tells.
         match bound.and_then(|()| seat.context.yield_to_target()) {
@@ -87,7 +85,7 @@ where
             self.lender = None;
             return;
         };
-        if seat.context.unbind_object(self.server).is_err() {
+        if seat.context.unbind_object(self.server.tcb).is_err() {
             return self.lose(client, observe);
         }
         self.lender = None;
@@ -125,7 +123,7 @@ where
         let mut is_free = mem::take(&mut seat.is_apart);
         let mut done = Ok(());
         if self.lender == Some(client) {
-            done = context.unbind_object(self.server);
+            done = context.unbind_object(self.server.tcb);
             self.lender = None;
             is_free = true;
         }
@@ -143,17 +141,10 @@ where
         drained
     }
 
-    /// Looks whether the lender's context is still there: a server without one tells nothing.
-    pub(super) fn watch(&mut self, observe: &mut impl FnMut(Event)) {
-        let Some(lender) = self.lender else {
-            return;
-        };
-        let Some(seat) = self.seats.get(lender) else {
-            return;
-        };
-        match seat.context.yield_to_target() {
-            Ok((consumed, _)) => seat.drained = seat.drained + consumed,
-            Err(_) => self.lose(lender, observe),
+    /// Takes the context of the lender back, which shows whether the server still had it; [`lend`](Self::lend) gives it again.
+    pub(super) fn check_lender(&mut self, observe: &mut impl FnMut(Event)) {
+        if let Some(lender) = self.lender {
+            self.take_back(lender, observe);
         }
     }
 
@@ -163,7 +154,7 @@ where
             if self.lender == Some(client) {
                 self.lender = None;
                 // Whatever is wrong with it: the server is not to have it any more.
-                let _already_free = seat.context.unbind_object(self.server);
+                let _already_free = seat.context.unbind_object(self.server.tcb);
             }
             let _no_request = self.queues.abort(client);
             self.decide(client.cluster);

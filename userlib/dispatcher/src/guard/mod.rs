@@ -15,7 +15,7 @@ mod seats;
 mod service;
 
 pub use caller::{Caller, Mailbox, NotServed};
-pub use service::{Event, Guard, Reservation};
+pub use service::{Event, Guard, Reservation, Watchdog};
 
 /// The words of a request, and of an answer.
 pub type Words = [usize; 3];

@@ -54,6 +54,12 @@ impl<const CLUSTERS: usize, const TASKS: usize> Seats<CLUSTERS, TASKS> {
         cluster.get_mut(usize::from(client.task.0))?.take()
     }
 
+    /// The highest priority of a client, or 0.
+    pub fn highest_priority(&self) -> u8 {
+        let seats = self.0.iter().flatten().flatten();
+        seats.map(|seat| seat.priority).max().unwrap_or(0)
+    }
+
     /// The tasks that would lend: on each core the client of the highest priority that is not away is scheduled, and lends
     /// if it waits. It takes `TASKS` steps.
     pub fn scheduled<const CORES: usize>(&self, cluster: usize) -> [Option<TaskId>; CORES] {

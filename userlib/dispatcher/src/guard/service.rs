@@ -4,11 +4,11 @@ use core::cmp::Reverse;
 use core::convert::Infallible;
 use core::mem;
 
-use schedulers::{Client, Decision, Invoked, Lenders, Replied, SharedServer, TaskId};
-use userlib::cap::{Endpoint, Notification, Reply, SchedControl, SchedParameters, Tcb};
+use schedulers::{Client, Decision, Lenders, Service, SharedServer, TaskId};
+use userlib::cap::{Endpoint, Notification, Registers, Reply, SchedControl, SchedParameters, Tcb};
 use userlib::thread::ThreadParameters;
 use userlib::{
-    CPtr, Capability, Environment, Fault, Message, Microseconds, Result, Rights, Thread,
+    CPtr, Capability, Environment, Fault, Message, Microseconds, Result, Rights, Thread, syscall,
 };
 
 use super::seats::{Phase, Seat, Seats};
@@ -31,8 +31,18 @@ pub enum Event {
     /// The kernel has refused what is done with this client's thread or context: it is no client any more, and waits for
     /// ever if it calls.
     Lost(Client),
-    /// The server has faulted. All requests end with this error, and later ones as well.
+    /// The server has faulted. The request in service ends with an error, and the server begins anew.
     Faulted(Fault),
+}
+
+/// How often the guard looks whether the server still has the context of its lender: the kernel does not tell if another
+/// thread takes it away.
+#[derive(Clone, Copy, Debug)]
+pub struct Watchdog {
+    /// The priority of the thread that reminds the guard: the guard's, or another above all clients.
+    pub priority: u8,
+    /// The time between two looks, and so the longest for which the server may stand still.
+    pub period: Microseconds,
 }
 
 /// The time of a client.
@@ -56,8 +66,8 @@ pub(super) enum Hold {
     Idle,
     /// It waits for the reply to its timeout fault.
     TimedOut,
-    /// It has faulted.
-    Faulted,
+    /// It begins anew after a fault, on its own context.
+    Begins,
 }
 
 /// The rights of clients: to call.
@@ -73,7 +83,10 @@ pub struct Guard<Q, const CLUSTERS: usize, const CORES: usize, const TASKS: usiz
     events: Endpoint,
     /// Takes the next call.
     spare: Reply,
-    pub(super) server: Tcb,
+    /// Its own context is bound to it only while it begins.
+    pub(super) server: Thread,
+    /// How it begins.
+    initial: Registers,
     pub(super) hold: Hold,
     /// Holds the server's call or fault.
     pub(super) held: Reply,
@@ -90,13 +103,17 @@ where
 {
     /// The badge of the server's messages. Those of clients are below, and not 0.
     const SERVER: usize = CLUSTERS * TASKS + 1;
+    /// The badge of the watchdog's.
+    const WATCHDOG: usize = Self::SERVER + 1;
 
     /// A guard without clients. It starts the server, which answers each request by `work`, and waits until that is ready:
-    /// the calling thread's priority must be above 1, and no thread of its core between them may run for long.
+    /// the calling thread's priority must be above 1, and no thread of its core between them may run for long. After a
+    /// fault, the server begins anew with `work` as it is now.
     pub fn new(
         environment: &mut Environment,
         queues: Q,
-        mut work: impl FnMut(Words) -> Words + Send + 'static,
+        watchdog: Watchdog,
+        mut work: impl FnMut(Words) -> Words + Copy + Send + 'static,
     ) -> Result<Self> {
         let allocator = &mut environment.allocator;
         let events: Endpoint = allocator.create()?;
@@ -117,9 +134,25 @@ where
         })?;
         server.tcb.set_name("server");
         server.tcb.set_timeout_endpoint(guard)?;
+        let initial = server.tcb.read_registers(false)?;
         server.start()?;
         events.recv(held);
         server.sched_context.unbind()?;
+        let reminder = environment
+            .allocator
+            .mint(events, Rights::WRITE, Self::WATCHDOG)?;
+        let Watchdog { priority, period } = watchdog;
+        let parameters = ThreadParameters {
+            priority,
+            time: Some(SchedParameters::new(Microseconds(period.0 / 8), period)),
+            fault_endpoint: CPtr::NULL,
+        };
+        environment.spawn(&parameters, move || {
+            loop {
+                syscall::yield_now();
+                reminder.send(Message::empty(0));
+            }
+        })?;
         Ok(Self {
             queues,
             lenders: Lenders::new(),
@@ -127,7 +160,8 @@ where
             seats: Seats([[None; TASKS]; CLUSTERS]),
             events,
             spare,
-            server: server.tcb,
+            server,
+            initial,
             hold: Hold::Idle,
             held,
             lender: None,
@@ -174,7 +208,8 @@ where
             fault_endpoint: CPtr::NULL,
         };
         let thread = environment.create_thread(&parameters, move || work(caller))?;
-        control.configure(thread.sched_context, &time)?;
+        // The server's timeout message tells by the badge whose budget has ended.
+        control.configure(thread.sched_context, &time.with_badge(badge))?;
         thread.tcb.bind_notification(wake)?;
         *place = Some(Seat {
             thread: thread.tcb,
@@ -199,37 +234,28 @@ where
         loop {
             let received = self.events.recv(self.spare);
             let before = self.lender;
-            let is_client = received.badge != Self::SERVER;
             if let Some(message) = received.message {
-                if is_client {
-                    self.client_reports(received.badge, message, &mut observe);
-                } else {
-                    self.server_reports(message, &mut observe);
+                match received.badge {
+                    badge if badge == Self::SERVER => self.server_reports(message, &mut observe)?,
+                    badge if badge == Self::WATCHDOG => self.check_lender(&mut observe),
+                    badge => self.client_reports(badge, message, &mut observe),
                 }
             }
             self.lend(&mut observe)?;
-            if is_client && self.lender == before {
-                self.watch(&mut observe);
-                self.lend(&mut observe)?;
+            if self.lender != before {
+                observe(Event::Lent(self.lender));
             }
         }
     }
 
     fn client_reports(&mut self, badge: usize, message: Message, observe: &mut impl FnMut(Event)) {
-        let index = badge.wrapping_sub(1);
-        let client = Client {
-            cluster: index / TASKS,
-            task: TaskId((index % TASKS) as u16),
-        };
+        let client = Self::client(badge);
         let Some(seat) = self.seats.get(client) else {
             return;
         };
         match message.label() {
             label::BEGINS => seat.phase = Phase::Computes,
             label::ENDS => seat.phase = Phase::Away,
-            label::CALLS if self.hold == Hold::Faulted => {
-                self.finish(client, Err(NotServed::Faulted), observe);
-            }
             label::CALLS => {
                 // Before it is queued: if its context is gone, nothing may wait for it to be served.
                 if seat.context.consumed().is_err() {
@@ -237,14 +263,14 @@ where
                 }
                 let priority = Reverse(seat.priority);
                 // The client waits until it has the answer: it has no other request.
-                let Ok(invoked) = self.queues.invoke(client, priority) else {
+                if self.queues.invoke(client, priority).is_err() {
                     return;
-                };
+                }
                 seat.phase = Phase::Waits;
                 seat.request = words(&message);
                 seat.drained = Microseconds(0);
-                if invoked == Invoked::Serve {
-                    self.pass_on(client);
+                if self.hold == Hold::Idle {
+                    self.serve_next();
                 }
             }
             _ => {}
@@ -254,53 +280,87 @@ where
         self.spare.send(Message::empty(0));
     }
 
-    fn server_reports(&mut self, message: Message, observe: &mut impl FnMut(Event)) {
+    fn server_reports(&mut self, message: Message, observe: &mut impl FnMut(Event)) -> Result {
         mem::swap(&mut self.spare, &mut self.held);
         if message.label() != label::SERVED {
-            return match Fault::from_message(&message) {
-                Fault::Timeout { .. } => {
-                    self.hold = Hold::TimedOut;
-                    if let Some(lender) = self.lender {
-                        self.abort(lender, observe);
-                    }
-                }
-                fault => self.end_service(fault, observe),
-            };
-        }
-        self.hold = Hold::Idle;
-        let Ok(Replied { to: client, next }) = self.queues.reply() else {
-            return;
-        };
-        let mut drained = Microseconds(0);
-        if let Some(client) = client {
-            drained = self.finish(client, Ok(words(&message)), observe);
-        }
-        observe(Event::Served { client, drained });
-        if let Some(next) = next {
-            self.pass_on(next);
-        }
-    }
-
-    /// The server has faulted: no client waits any longer.
-    fn end_service(&mut self, fault: Fault, observe: &mut impl FnMut(Event)) {
-        self.hold = Hold::Faulted;
-        for cluster in 0..CLUSTERS {
-            for task in 0..TASKS {
-                let task = TaskId(task as u16);
-                let client = Client { cluster, task };
-                if self.queues.abort(client).is_ok() {
-                    self.finish(client, Err(NotServed::Faulted), observe);
+            match Fault::from_message(&message) {
+                Fault::Timeout { badge, .. } => self.time_out(Self::client(badge), observe),
+                fault => {
+                    self.restart(observe)?;
+                    self.end_service(Err(NotServed::Faulted), observe);
+                    observe(Event::Faulted(fault));
                 }
             }
+            return Ok(());
         }
-        observe(Event::Faulted(fault));
+        if self.hold == Hold::Begins {
+            self.server.sched_context.unbind()?;
+        } else if let Some((client, drained)) = self.end_service(Ok(words(&message)), observe) {
+            observe(Event::Served { client, drained });
+        }
+        self.hold = Hold::Idle;
+        self.serve_next();
+        Ok(())
     }
 
-    /// Gives the server, which waits, the client's request. It runs when it has a lender.
-    fn pass_on(&mut self, client: Client) {
-        if let Some(seat) = self.seats.get(client) {
-            self.held.send(Message::new(0, &seat.request));
-            self.hold = Hold::Nothing;
+    /// The budget of this client has ended while the server ran on it.
+    fn time_out(&mut self, client: Client, observe: &mut impl FnMut(Event)) {
+        match self.lender {
+            // The message comes late: the server has another lender by now.
+            Some(lender) if lender != client => self.held.send(Message::empty(0)),
+            Some(_) => {
+                self.hold = Hold::TimedOut;
+                self.abort(client, observe);
+            }
+            None => self.hold = Hold::TimedOut,
+        }
+    }
+
+    /// Lets the server begin anew, on its own context, until it waits for a request.
+    fn restart(&mut self, observe: &mut impl FnMut(Event)) -> Result {
+        self.check_lender(observe);
+        let Thread { tcb, sched_context } = self.server;
+        tcb.suspend()?;
+        tcb.write_registers(false, &self.initial)?;
+        tcb.set_priority(self.authority, self.seats.highest_priority())?;
+        sched_context.bind(tcb)?;
+        tcb.resume()?;
+        self.hold = Hold::Begins;
+        Ok(())
+    }
+
+    /// The request in service ends. Returns its client, if it has not been aborted, and what that has used of its budget.
+    fn end_service(
+        &mut self,
+        answer: core::result::Result<Words, NotServed>,
+        observe: &mut impl FnMut(Event),
+    ) -> Option<(Option<Client>, Microseconds)> {
+        let client = self.queues.reply().ok()?.to;
+        let drained = client.map(|client| self.finish(client, answer, observe));
+        Some((client, drained.unwrap_or(Microseconds(0))))
+    }
+
+    /// Gives the server, which waits, the next request. It runs when it has a lender.
+    fn serve_next(&mut self) {
+        while let Some(Service { client, is_orphan }) = self.queues.in_service() {
+            if let Some(seat) = self.seats.get(client).filter(|_| !is_orphan) {
+                self.held.send(Message::new(0, &seat.request));
+                self.hold = Hold::Nothing;
+                return;
+            }
+            // Aborted while the server began anew.
+            if self.queues.reply().is_err() {
+                return;
+            }
+        }
+    }
+
+    /// The client with this badge, which may not exist.
+    fn client(badge: usize) -> Client {
+        let index = badge.wrapping_sub(1);
+        Client {
+            cluster: index / TASKS,
+            task: TaskId((index % TASKS) as u16),
         }
     }
 }
@@ -309,3 +369,6 @@ where
 fn words(message: &Message) -> Words {
     [0, 1, 2].map(|index| message.word(index))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,37 @@
+//! Lending without a kernel.
+
+use schedulers::McIpc;
+use userlib::cap::SchedContext;
+
+use super::*;
+
+/// Queues with one client, which has no seat. Its offer is current.
+#[test]
+fn a_wanted_client_without_a_seat_gives_nothing() {
+    let nothing = CPtr::NULL;
+    let client = Client {
+        cluster: 0,
+        task: TaskId(0),
+    };
+    let mut guard = Guard::<_, 1, 1, 1> {
+        queues: McIpc::<_, 1, 1, 1>::new(),
+        lenders: Lenders::new(),
+        decisions: [1],
+        seats: Seats([[None]]),
+        events: Endpoint(nothing),
+        spare: Reply(nothing),
+        server: Thread {
+            tcb: Tcb(nothing),
+            sched_context: SchedContext(nothing),
+        },
+        initial: Registers::default(),
+        hold: Hold::Idle,
+        held: Reply(nothing),
+        lender: None,
+        authority: Tcb(nothing),
+    };
+    guard.queues.invoke(client, Reverse(1)).unwrap();
+    guard.lenders.offer(0, 1, [Some(client.task)]).unwrap();
+    guard.lend(&mut |event| panic!("{event:?}")).unwrap();
+    assert_eq!(guard.lender, None);
+}

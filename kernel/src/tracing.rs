@@ -80,6 +80,22 @@ macro_rules! hooks {
     };
 }
 
+/// Hooks that write one event about a thread or a context: its kind and its two details.
+macro_rules! events {
+    ($this:ident, $subject:ident: $object:ty;
+     $($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),*) = $kind:ident($a:expr, $b:expr);)*) => {
+        hooks! {$(
+            $(#[$attribute])*
+            fn $name(&mut $this, $subject: Ptr<$object> $(, $argument: $type)*) {
+                if $this.has_event(Kind::$kind) {
+                    let details = ($a, $b);
+                    $this.write_event(Kind::$kind, id(Some($subject)), details);
+                }
+            }
+        )*}
+    };
+}
+
 impl<A: Arch> Scheduler<A> {
     /// Whether this core writes events.
     #[inline(always)]
@@ -111,25 +127,13 @@ hooks! {
         }
     }
 
-    /// The thread invokes a capability with the message in its registers.
-    fn trace_invocation(&mut self, thread: Ptr<Thread<A>>, cap: RawCap) {
-        self.event(Kind::Invocation, |this| {
-            let label = MessageInfo(this[thread].context.get(INFO)).label();
-            (id(Some(thread)), cap.tag().into(), label as u64)
-        });
-    }
-
     /// The end of a kernel entry.
     fn trace_exit(&mut self) {
         if self.is_traced() {
             self.trace_switch();
             self.event(Kind::Exit, |this| {
                 let deadline = this.core.timer_deadline.time().0;
-                (
-                    id(this.core.current),
-                    number(this.core.current_context),
-                    deadline,
-                )
+                (id(this.core.current), number(this.core.current_context), deadline)
             });
         }
     }
@@ -149,15 +153,11 @@ hooks! {
     }
 
     fn trace_level(&mut self) {
-        self.event(Kind::Level, |this| {
-            (ObjectId::NONE, this.core.level.into(), 0)
-        });
+        self.event(Kind::Level, |this| (ObjectId::NONE, this.core.level.into(), 0));
     }
 
     fn trace_domain(&mut self) {
-        self.event(Kind::Domain, |this| {
-            (ObjectId::NONE, this.core.current_domain().into(), 0)
-        });
+        self.event(Kind::Domain, |this| (ObjectId::NONE, this.core.current_domain().into(), 0));
     }
 }
 
@@ -195,10 +195,6 @@ hooks! {
         }
     }
 
-    fn trace_given_up(&mut self, context: Ptr<SchedContext<A>>) {
-        self.context_event(Kind::GivenUp, context, self.core.consumed.0, 0);
-    }
-
     /// The context was charged for waiting; `before` is what it had consumed before.
     fn trace_idled(&mut self, context: Ptr<SchedContext<A>>, before: Ticks) {
         if self.has_event(Kind::Idled) {
@@ -208,47 +204,26 @@ hooks! {
         }
     }
 
-    fn trace_consumed(&mut self, context: Ptr<SchedContext<A>>, consumed: Ticks) {
-        self.context_event(Kind::Consumed, context, consumed.0, 0);
-    }
-
-    fn trace_exhausted(&mut self, context: Ptr<SchedContext<A>>, end: End) {
-        self.event(Kind::Exhausted, |this| {
-            (
-                id(Some(context)),
-                end.number().into(),
-                number(this[context].thread),
-            )
-        });
-    }
-
     /// The context is about to move to a thread, or to none.
     fn trace_move(&mut self, context: Ptr<SchedContext<A>>, to: Option<Ptr<Thread<A>>>, why: Move) {
         if self.has_event(Kind::Moved) && self[context].thread != to {
-            self.event(Kind::Moved, |this| {
-                let why = u64::from(why.number()) << 32;
-                (
-                    id(Some(context)),
-                    why | number(this[context].thread),
-                    number(to),
-                )
-            });
+            let why = u64::from(why.number()) << 32;
+            let from = number(self[context].thread);
+            self.context_event(Kind::Moved, context, why | from, number(to));
         }
     }
+}
 
-    fn trace_limited(&mut self, context: Ptr<SchedContext<A>>, allowed: Ticks) {
-        self.event(Kind::Limited, |this| {
-            (id(Some(context)), allowed.0, number(this[context].thread))
-        });
-    }
-
-    fn trace_context_created(&mut self, context: Ptr<SchedContext<A>>) {
-        self.context_event(Kind::ContextCreated, context, 0, 0);
-    }
-
-    fn trace_context_deleted(&mut self, context: Ptr<SchedContext<A>>) {
-        self.context_event(Kind::ContextDeleted, context, 0, 0);
-    }
+events! {
+    self, context: SchedContext<A>;
+    fn trace_given_up() = GivenUp(self.core.consumed.0, 0);
+    fn trace_consumed(consumed: Ticks) = Consumed(consumed.0, 0);
+    fn trace_exhausted(end: End) = Exhausted(end.number().into(), number(self[context].thread));
+    fn trace_limited(allowed: Ticks) = Limited(allowed.0, number(self[context].thread));
+    fn trace_context_created() = ContextCreated(0, 0);
+    fn trace_context_deleted() = ContextDeleted(0, 0);
+    #[cfg(feature = "smp")]
+    fn trace_context_migrated(core: u8) = ContextMigrated(core.into(), 0);
 }
 
 // ---- Threads
@@ -272,14 +247,8 @@ hooks! {
                 ThreadState::Inactive => return self.trace_stopped(thread),
                 ThreadState::Running | ThreadState::Restart => return,
             };
-            self.thread_event(Kind::Blocked, thread, what.number().into(), object);
+            self.write_event(Kind::Blocked, id(Some(thread)), (what.number().into(), object));
         }
-    }
-
-    fn trace_woken(&mut self, thread: Ptr<Thread<A>>) {
-        self.event(Kind::Woken, |this| {
-            (id(Some(thread)), number(this.core.current), 0)
-        });
     }
 
     /// The thread continues, or stays stopped, as its state says.
@@ -289,54 +258,6 @@ hooks! {
         } else {
             self.trace_stopped(thread);
         }
-    }
-
-    fn trace_stopped(&mut self, thread: Ptr<Thread<A>>) {
-        self.thread_event(Kind::Stopped, thread, 0, 0);
-    }
-
-    fn trace_postponed(&mut self, thread: Ptr<Thread<A>>, time: Ticks) {
-        self.event(Kind::Postponed, |this| {
-            (id(Some(thread)), time.0, number(this[thread].sched_context))
-        });
-    }
-
-    fn trace_deferred(&mut self, thread: Ptr<Thread<A>>, needed: Ticks) {
-        self.event(Kind::Deferred, |this| {
-            (
-                id(Some(thread)),
-                number(this[thread].sched_context),
-                needed.0,
-            )
-        });
-    }
-
-    fn trace_fault(&mut self, thread: Ptr<Thread<A>>, fault: &Fault) {
-        self.thread_event(Kind::Faulted, thread, fault.label() as u64, 0);
-    }
-
-    fn trace_timeout(&mut self, thread: Ptr<Thread<A>>, badge: usize) {
-        self.event(Kind::Timeout, |this| {
-            (
-                id(Some(thread)),
-                number(this[thread].sched_context),
-                badge as u64,
-            )
-        });
-    }
-
-    fn trace_yielded(&mut self, thread: Ptr<Thread<A>>, to: Ptr<SchedContext<A>>, until: Option<Ticks>) {
-        let until = until.unwrap_or(Ticks::NEVER);
-        self.thread_event(Kind::Yielded, thread, number(Some(to)), until.0);
-    }
-
-    fn trace_priority(&mut self, thread: Ptr<Thread<A>>, priority: u8) {
-        self.thread_event(Kind::Priority, thread, priority.into(), 0);
-    }
-
-    fn trace_criticality(&mut self, thread: Ptr<Thread<A>>) {
-        let criticality = self[thread].criticality;
-        self.thread_event(Kind::Criticality, thread, criticality.into(), 0);
     }
 
     /// The thread marks this point by the system call `TraceMark`.
@@ -353,20 +274,33 @@ hooks! {
         });
     }
 
-    fn trace_thread_created(&mut self, thread: Ptr<Thread<A>>) {
-        self.thread_event(Kind::ThreadCreated, thread, 0, 0);
-    }
-
-    fn trace_thread_deleted(&mut self, thread: Ptr<Thread<A>>) {
-        self.thread_event(Kind::ThreadDeleted, thread, 0, 0);
-    }
-
     fn trace_named(&mut self, thread: Ptr<Thread<A>>) {
         self.event(Kind::Named, |this| {
             let name = u128::from_le_bytes(this[thread].name);
             (id(Some(thread)), name as u64, (name >> 64) as u64)
         });
     }
+}
+
+events! {
+    self, thread: Thread<A>;
+    /// The thread invokes a capability with the message in its registers.
+    fn trace_invocation(cap: RawCap) =
+        Invocation(cap.tag().into(), MessageInfo(self[thread].context.get(INFO)).label() as u64);
+    fn trace_woken() = Woken(number(self.core.current), 0);
+    fn trace_stopped() = Stopped(0, 0);
+    fn trace_postponed(time: Ticks) = Postponed(time.0, number(self[thread].sched_context));
+    fn trace_deferred(needed: Ticks) = Deferred(number(self[thread].sched_context), needed.0);
+    fn trace_fault(fault: &Fault) = Faulted(fault.label() as u64, 0);
+    fn trace_timeout(badge: usize) = Timeout(number(self[thread].sched_context), badge as u64);
+    fn trace_yielded(to: Ptr<SchedContext<A>>, until: Option<Ticks>) =
+        Yielded(number(Some(to)), until.unwrap_or(Ticks::NEVER).0);
+    fn trace_priority(priority: u8) = Priority(priority.into(), 0);
+    fn trace_criticality() = Criticality(self[thread].criticality.into(), 0);
+    fn trace_thread_created() = ThreadCreated(0, 0);
+    fn trace_thread_deleted() = ThreadDeleted(0, 0);
+    #[cfg(feature = "smp")]
+    fn trace_thread_migrated(core: u8) = ThreadMigrated(core.into(), 0);
 }
 
 // ---- What happens only in kernels for several cores
@@ -380,15 +314,5 @@ hooks! {
     #[cfg(feature = "smp")]
     fn trace_start(&mut self) {
         self.entry(Reason::Start, 0);
-    }
-
-    #[cfg(feature = "smp")]
-    fn trace_context_migrated(&mut self, context: Ptr<SchedContext<A>>, core: u8) {
-        self.context_event(Kind::ContextMigrated, context, core.into(), 0);
-    }
-
-    #[cfg(feature = "smp")]
-    fn trace_thread_migrated(&mut self, thread: Ptr<Thread<A>>, core: u8) {
-        self.thread_event(Kind::ThreadMigrated, thread, core.into(), 0);
     }
 }

@@ -3,7 +3,7 @@
 use trace_format::{Kind, Kinds, ObjectId, Reason, Ring, Settings};
 
 use crate::arch::Arch;
-use crate::object::{SchedContext, Thread};
+use crate::object::SchedContext;
 use crate::sched::Scheduler;
 use crate::token::Ptr;
 
@@ -95,10 +95,16 @@ impl<A: Arch> Scheduler<A> {
     pub(super) fn event(&mut self, kind: Kind, make: impl FnOnce(&Self) -> (ObjectId, u64, u64)) {
         if self.has_event(kind) {
             let (subject, a, b) = make(self);
-            let now = self.core.now.0;
-            if let Some(ring) = &mut self.instruments.tracer.ring {
-                ring.put(now, kind, subject, (a, b));
-            }
+            self.write_event(kind, subject, (a, b));
+        }
+    }
+
+    /// Writes an event of a kind of which this core writes events.
+    #[inline(always)]
+    pub(super) fn write_event(&mut self, kind: Kind, subject: ObjectId, details: (u64, u64)) {
+        let now = self.core.now.0;
+        if let Some(ring) = &mut self.instruments.tracer.ring {
+            ring.put(now, kind, subject, details);
         }
     }
 
@@ -118,10 +124,5 @@ impl<A: Arch> Scheduler<A> {
         b: u64,
     ) {
         self.event(kind, |_| (id(Some(context)), a, b));
-    }
-
-    #[inline(always)]
-    pub(super) fn thread_event(&mut self, kind: Kind, thread: Ptr<Thread<A>>, a: u64, b: u64) {
-        self.event(kind, |_| (id(Some(thread)), a, b));
     }
 }

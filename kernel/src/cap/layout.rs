@@ -262,12 +262,6 @@ impl<A: Arch> Cap<A> {
         self.encode()
     }
 
-    /// Whether an invocation sends to another thread: of endpoints, notifications and reply objects.
-    #[inline(always)]
-    pub(crate) const fn is_passed_on(raw: RawCap) -> bool {
-        matches!(raw.tag(), tag::ENDPOINT | tag::NOTIFICATION | tag::REPLY)
-    }
-
     /// Whether it is untyped memory or architecture-specific.
     #[inline(always)]
     pub(crate) const fn is_memory(raw: RawCap) -> bool {

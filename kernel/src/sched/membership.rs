@@ -20,8 +20,9 @@ pub(crate) enum Readiness {
 }
 
 impl<A: Arch> Scheduler<A> {
-    /// Whether a thread can run if it is chosen. A release that is due is no hindrance.
-    #[inline]
+    /// Whether a thread can run if it is chosen. A release that is due is no hindrance. Inlined, so that a caller
+    /// that does not ask for budget does not read it.
+    #[inline(always)]
     pub(crate) fn readiness(&self, thread: Ptr<Thread<A>>) -> Readiness {
         let object = &self[thread];
         let is_postponed =
@@ -49,10 +50,8 @@ impl<A: Arch> Scheduler<A> {
         let owner = self.owning_core(thread);
         owner.prepare_for_queue(thread);
         owner[thread].membership = Membership::Ready;
-        owner
-            .core
-            .ready
-            .push_front(&mut owner.capabilities.objects, thread);
+        let objects = &mut owner.capabilities.objects;
+        owner.core.ready.push_front(objects, thread);
     }
 
     /// Puts a thread at the end of its ready queue.
@@ -60,11 +59,8 @@ impl<A: Arch> Scheduler<A> {
         let owner = self.owning_core(thread);
         owner.prepare_for_queue(thread);
         owner[thread].membership = Membership::Ready;
-        let now = owner.core.now;
-        owner
-            .core
-            .ready
-            .push_back(&mut owner.capabilities.objects, thread, now);
+        let objects = &mut owner.capabilities.objects;
+        owner.core.ready.push_back(objects, thread, owner.core.now);
     }
 
     /// Lets a thread wait for its next replenishment.
@@ -77,10 +73,8 @@ impl<A: Arch> Scheduler<A> {
         owner.trace_postponed(thread, time);
         owner.prepare_for_queue(thread);
         owner[thread].membership = Membership::Release;
-        owner
-            .core
-            .release
-            .insert(&mut owner.capabilities.objects, thread, time);
+        let objects = &mut owner.capabilities.objects;
+        owner.core.release.insert(objects, thread, time);
         if owner[thread].domain == owner.core.current_domain() {
             let rank = owner.preemption_rank_of(Some(thread));
             owner.core.timer_deadline.include(rank, time);
@@ -125,10 +119,10 @@ impl<A: Arch> Scheduler<A> {
     pub(crate) fn leave_scheduler(&mut self, thread: Ptr<Thread<A>>) {
         let owner = self.owning_core(thread);
         match owner[thread].membership {
-            Membership::Ready => owner
-                .core
-                .ready
-                .remove(&mut owner.capabilities.objects, thread),
+            Membership::Ready => {
+                let objects = &mut owner.capabilities.objects;
+                owner.core.ready.remove(objects, thread);
+            }
             Membership::Release => owner.leave_release(thread),
             Membership::None | Membership::Waiting => {
                 if let Decision::Candidate(candidate) = owner.core.decision
@@ -152,9 +146,7 @@ impl<A: Arch> Scheduler<A> {
 
     #[inline(never)]
     fn leave_release(&mut self, thread: Ptr<Thread<A>>) {
-        self.core
-            .release
-            .remove(&mut self.capabilities.objects, thread);
+        self.take_due(thread);
         let time = Ticks(self[thread].links().key());
         self.core.timer_deadline.remove(time);
     }

@@ -123,6 +123,7 @@ impl<A: Arch> Scheduler<A> {
     }
 
     /// Programs the timer for the next event.
+    #[inline(always)]
     pub(crate) fn program_timer(&mut self, rank: PreemptionRank) {
         let reprogram = core::mem::take(&mut self.core.reprogram);
         let budget = self.budget();
@@ -165,11 +166,7 @@ impl<A: Arch> Scheduler<A> {
         if self.core.release.earliest(domain) >= end {
             return (end, PreemptionRank::TOP);
         }
-        match self
-            .core
-            .release
-            .earliest_from(domain, rank.rank(), self.core.level)
-        {
+        match self.earliest_release_from(rank) {
             Some((rank, time)) if time < end => (time, PreemptionRank::of(rank)),
             _ => (end, PreemptionRank::TOP),
         }
@@ -197,11 +194,14 @@ impl<A: Arch> Scheduler<A> {
     /// The slow path, where the deadline does not rule it out.
     #[inline(never)]
     fn is_first_due_from(&self, rank: PreemptionRank) -> bool {
-        let domain = self.core.current_domain();
-        let first = self
-            .core
-            .release
-            .earliest_from(domain, rank.rank(), self.core.level);
+        let first = self.earliest_release_from(rank);
         first.is_some_and(|(_, time)| time <= self.core.now)
+    }
+
+    /// The earliest release of a thread that would preempt at `rank`, with the rank of the thread.
+    #[inline(always)]
+    fn earliest_release_from(&self, rank: PreemptionRank) -> Option<(u16, Ticks)> {
+        let (domain, level) = (self.core.current_domain(), self.core.level);
+        self.core.release.earliest_from(domain, rank.rank(), level)
     }
 }

@@ -6,10 +6,9 @@ use abi::{Rights, Syscall};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
-use crate::invoke::{self, Answer, Error, Failure, LookupError, Missing, Outcome};
-use crate::ipc::{ExtraCaps, InvocationFlags, ResolvedCapTransfers};
+use crate::invoke::{self, Answer, Error, Failure, LookupError, Missing};
+use crate::ipc::{InvocationFlags, ResolvedCapTransfers};
 use crate::object::{Fault, Progress, Thread, ThreadState};
-use crate::slot::RawCap;
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
@@ -176,12 +175,35 @@ impl<A: Arch> Kernel<A> {
         };
         let cap = self[invoked.slot].raw();
         self.trace_invocation(thread, cap);
-        let outcome = if Cap::<A>::is_passed_on(cap) {
-            self.pass_on(thread, cap, invoked.extra, flags)
-        } else if flags.is_send_phase() && invoke::refuses_first_phase::<A>(cap, invoked.method()) {
-            Err(Error::InvalidCapability(0).into())
-        } else {
-            invoked.invocation(thread, flags.call).perform(self, cap)
+        let extra = invoked.extra;
+        let outcome = match Cap::decode(cap) {
+            Cap::Endpoint(cap) if cap.rights.contains(Rights::WRITE) => {
+                if extra[0].is_some() {
+                    let grant = cap.rights.contains(Rights::GRANT);
+                    let prepared = self.prepare_send(thread, cap.object, grant, extra);
+                    prepared.map_err(|_| Preempted)?;
+                }
+                self.send(thread, cap, flags);
+                Ok(Answer::Later)
+            }
+            Cap::Notification(cap) if cap.rights.contains(Rights::WRITE) => {
+                self.signal(cap.object, cap.badge);
+                Ok(Answer::Nothing)
+            }
+            Cap::Reply { object, grant } => {
+                if extra[0].is_some() {
+                    let prepared = self.prepare_reply(thread, object, grant, extra);
+                    prepared.map_err(|_| Preempted)?;
+                }
+                self.reply(thread, object, grant);
+                Ok(Answer::Nothing)
+            }
+            _ if flags.is_send_phase()
+                && invoke::refuses_first_phase::<A>(cap, invoked.method()) =>
+            {
+                Err(Error::InvalidCapability(0).into())
+            }
+            _ => invoked.invocation(thread, flags.call).perform(self, cap),
         };
         if let Err(Failure::Preempted) = outcome {
             return Err(Preempted);
@@ -207,38 +229,6 @@ impl<A: Arch> Kernel<A> {
             failure,
         };
         self.raise(thread, fault);
-    }
-
-    /// Invokes a capability that passes a message or a signal on to another thread.
-    fn pass_on(
-        &mut self,
-        thread: Ptr<Thread<A>>,
-        cap: RawCap,
-        extra: ExtraCaps<A>,
-        flags: InvocationFlags,
-    ) -> Outcome {
-        match Cap::decode(cap) {
-            Cap::Endpoint(cap) if cap.rights.contains(Rights::WRITE) => {
-                if extra[0].is_some() {
-                    let grant = cap.rights.contains(Rights::GRANT);
-                    self.prepare_send(thread, cap.object, grant, extra)?;
-                }
-                self.send(thread, cap, flags);
-                Ok(Answer::Later)
-            }
-            Cap::Notification(cap) if cap.rights.contains(Rights::WRITE) => {
-                self.signal(cap.object, cap.badge);
-                Ok(Answer::Nothing)
-            }
-            Cap::Reply { object, grant } => {
-                if extra[0].is_some() {
-                    self.prepare_reply(thread, object, grant, extra)?;
-                }
-                self.reply(thread, object, grant);
-                Ok(Answer::Nothing)
-            }
-            _ => Err(Error::InvalidCapability(0).into()),
-        }
     }
 }
 

@@ -84,53 +84,12 @@ impl<A: Arch> CoreHandle<A> {
 }
 
 impl<A: Arch> Local<'_, A> {
-    /// Handles a system call of the current thread on the slow path. Not inlined, so that fast paths need no stack
-    /// for it.
-    #[inline(never)]
+    /// Handles a system call of the current thread on the slow path.
+    #[inline(always)]
     pub fn handle_syscall_slowly(&mut self) {
-        if !self.enter_for_thread(Kernel::is_system_call_local) {
-            return;
+        if self.enter_for_thread(Kernel::is_system_call_local) {
+            self.handle_syscall_locked();
         }
-        let kernel: &mut Kernel<A> = self;
-        kernel.begin_work();
-        let Some(thread) = kernel.core.current else {
-            return;
-        };
-        let number = kernel[thread].context.get(SYSCALL);
-        trace!(
-            "core {}: system call {=isize} of {:#x}",
-            kernel.core.id,
-            number as isize,
-            thread.address()
-        );
-        if number == Syscall::Call.number()
-            && let Some(_) = kernel.try_fast_path(|kernel| kernel.fast_invocation(thread))
-        {
-            return;
-        }
-        if (number == Syscall::Call.number() || number == Syscall::ReplyRecv.number())
-            && let Some(_) = kernel.take_fast_path_with_capability(thread, number)
-        {
-            return;
-        }
-        let call = Syscall::from_number(number);
-        // Debug and benchmark calls need no budget check.
-        if let Some(call) = call
-            && kernel.handle_debug_syscall(call)
-        {
-            return;
-        }
-        kernel.measure_entry(Entry::Syscall(call));
-        kernel.update_time();
-        kernel.trace_syscall(number);
-        match kernel.check_budget() {
-            BudgetCheck::Passed => kernel.dispatch(thread, call),
-            BudgetCheck::NeedsCheck => {
-                kernel.with_check(thread, |kernel| kernel.dispatch_with_check(thread, call));
-            }
-            BudgetCheck::Exhausted => {}
-        }
-        kernel.leave();
     }
 
     /// Handles an interrupt from user mode or from the idle loop.
@@ -150,6 +109,49 @@ impl<A: Arch> Local<'_, A> {
 }
 
 impl<A: Arch> Kernel<A> {
+    #[inline(never)]
+    fn handle_syscall_locked(&mut self) {
+        self.begin_work();
+        let Some(thread) = self.core.current else {
+            return;
+        };
+        let number = self[thread].context.get(SYSCALL);
+        trace!(
+            "core {}: system call {=isize} of {:#x}",
+            self.core.id,
+            number as isize,
+            thread.address()
+        );
+        if number == Syscall::Call.number()
+            && let Some(_) = self.try_fast_path(|kernel| kernel.fast_invocation(thread))
+        {
+            return;
+        }
+        if (number == Syscall::Call.number() || number == Syscall::ReplyRecv.number())
+            && let Some(_) = self.take_fast_path_with_capability(thread, number)
+        {
+            return;
+        }
+        let call = Syscall::from_number(number);
+        // Debug and benchmark calls need no budget check.
+        if let Some(call) = call
+            && self.handle_debug_syscall(call)
+        {
+            return;
+        }
+        self.measure_entry(Entry::Syscall(call));
+        self.update_time();
+        self.trace_syscall(number);
+        match self.check_budget() {
+            BudgetCheck::Passed => self.dispatch(thread, call),
+            BudgetCheck::NeedsCheck => {
+                self.with_check(thread, |kernel| kernel.dispatch_with_check(thread, call));
+            }
+            BudgetCheck::Exhausted => {}
+        }
+        self.leave();
+    }
+
     /// Performs a request of a thread with a scheduling context that needs a budget check at each entry. Ends the
     /// deferral of the thread's message, if it was deferred.
     #[cold]

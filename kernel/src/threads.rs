@@ -71,8 +71,7 @@ impl<A: Arch> Kernel<A> {
 
     fn print_thread(&self, thread: Ptr<Thread<A>>) {
         let it = &self[thread];
-        let end = it.name.iter().position(|byte| *byte == 0);
-        let name = it.name[..end.unwrap_or(it.name.len())].escape_ascii();
+        let name = it.shown_name();
         let state = match it.state {
             _ if self.is_current(thread) => "current",
             ThreadState::Inactive => "inactive",

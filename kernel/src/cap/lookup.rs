@@ -186,25 +186,19 @@ impl<A: Arch> Capabilities<A> {
         depth: usize,
         source: bool,
     ) -> Result<Ptr<Slot<A>>, Error> {
+        let failed = |failure| Error::Lookup { source, failure };
         if !matches!(root, Cap::CNode(_)) {
-            return Err(Error::Lookup {
-                source,
-                failure: LookupFailure::InvalidRoot,
-            });
+            return Err(failed(LookupFailure::InvalidRoot));
         }
         if !(1..=WORD_BITS).contains(&depth) {
             return Err(Error::range(1, WORD_BITS));
         }
-        match self.resolve(root, index, depth) {
-            Ok((slot, 0)) => Ok(slot),
-            Ok((_, bits_left)) => {
-                let failure = LookupFailure::DepthMismatch {
-                    bits_left,
-                    bits_found: 0,
-                };
-                Err(Error::Lookup { source, failure })
-            }
-            Err(failure) => Err(Error::Lookup { source, failure }),
+        match self.resolve(root, index, depth).map_err(failed)? {
+            (slot, 0) => Ok(slot),
+            (_, bits_left) => Err(failed(LookupFailure::DepthMismatch {
+                bits_left,
+                bits_found: 0,
+            })),
         }
     }
 }

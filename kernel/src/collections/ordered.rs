@@ -167,9 +167,7 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
     pub fn remove(&mut self, objects: &mut Objects, member: Ptr<T>) {
         if self.only(objects) == Some(member) {
             self.root = None;
-            let links = objects[member].links_mut();
-            (links.next, links.previous) = (None, None);
-            return;
+            return objects[member].links_mut().leave_alone();
         }
         let is_leader = self.root == Some(member) || objects[member].links().parent.is_some();
         let mut ring = Ring::starting_with(Some(member));

@@ -2,8 +2,8 @@
 
 use abi::breakpoint::{SINGLE_STEP, SOFTWARE};
 use abi::fault::{
-    DEBUG_EXCEPTION_LENGTH, DEBUG_EXCEPTION_SHORT_LENGTH, FaultLabel, LONG_TIMEOUT_LENGTH,
-    TIMEOUT_LENGTH, USER_EXCEPTION_LENGTH, VM_FAULT_LENGTH,
+    DEBUG_EXCEPTION_LENGTH, DEBUG_EXCEPTION_SHORT_LENGTH, LONG_TIMEOUT_LENGTH, TIMEOUT_LENGTH,
+    USER_EXCEPTION_LENGTH, VM_FAULT_LENGTH,
 };
 use abi::registers::{CAP, INFO, PC, UNKNOWN_SYSCALL, USER_EXCEPTION};
 use abi::{MessageInfo, Rights};
@@ -96,15 +96,10 @@ impl<A: Arch> Ipc<A> {
 
     /// Prints a fault for which a thread has no handler to the console.
     fn report(&self, thread: Ptr<Thread<A>>, fault: Fault) {
-        let name = self[thread].name;
-        let end = name
-            .iter()
-            .position(|byte| *byte == 0)
-            .unwrap_or(name.len());
         debug_line::<A>(format_args!(
             "kernel: thread {:#x} \"{}\" stops at {:#x}: {fault:x?}, and it has no fault handler",
             thread.address(),
-            name[..end].escape_ascii(),
+            self[thread].shown_name(),
             self[thread].context.get(PC),
         ));
     }
@@ -121,7 +116,7 @@ impl<A: Arch> Ipc<A> {
         };
         let context = &self[sender].context;
         let pc = context.get(PC);
-        let (label, length) = match fault {
+        let length = match fault {
             Fault::Cap {
                 address,
                 in_receive_phase,
@@ -131,8 +126,7 @@ impl<A: Arch> Ipc<A> {
                 let mut words = [0; 7];
                 words[..3].copy_from_slice(&[pc, address, in_receive_phase as usize]);
                 words[3..].copy_from_slice(&description);
-                let length = self.write_message(receiver, &words[..3 + count]);
-                (FaultLabel::CapFault, length)
+                self.write_message(receiver, &words[..3 + count])
             }
             Fault::Vm {
                 address,
@@ -140,22 +134,19 @@ impl<A: Arch> Ipc<A> {
                 instruction,
             } => {
                 let words: [usize; VM_FAULT_LENGTH] = [pc, address, instruction as usize, status];
-                let length = self.write_words(receiver, &words);
-                (FaultLabel::VmFault, length)
+                self.write_words(receiver, &words)
             }
             Fault::UnknownSyscall { number } => {
                 let mut words = [number; UNKNOWN_SYSCALL.len() + 1];
                 for (word, register) in words.iter_mut().zip(UNKNOWN_SYSCALL) {
                     *word = context.get(register);
                 }
-                let length = self.write_message(receiver, &words);
-                (FaultLabel::UnknownSyscall, length)
+                self.write_message(receiver, &words)
             }
             Fault::UserException { number, code } => {
                 let [pc, sp, flags] = USER_EXCEPTION.map(|register| context.get(register));
                 let words: [usize; USER_EXCEPTION_LENGTH] = [pc, sp, flags, number, code];
-                let length = self.write_words(receiver, &words);
-                (FaultLabel::UserException, length)
+                self.write_words(receiver, &words)
             }
             Fault::Debug {
                 reason,
@@ -167,18 +158,16 @@ impl<A: Arch> Ipc<A> {
                     SINGLE_STEP | SOFTWARE => DEBUG_EXCEPTION_SHORT_LENGTH,
                     _ => DEBUG_EXCEPTION_LENGTH,
                 };
-                let length = self.write_message(receiver, &words[..length]);
-                (FaultLabel::DebugException, length)
+                self.write_message(receiver, &words[..length])
             }
             Fault::Timeout { badge, more } => {
                 let mut words = [badge; LONG_TIMEOUT_LENGTH];
                 let length = self.write_times(sender, more, &mut words);
-                let length = self.write_message(receiver, &words[..length]);
-                (FaultLabel::Timeout, length)
+                self.write_message(receiver, &words[..length])
             }
         };
         let context = &mut self[receiver].context;
-        context.set_result(INFO, MessageInfo::new(label as usize, 0, length).0);
+        context.set_result(INFO, MessageInfo::new(fault.label() as usize, 0, length).0);
         context.set_result(CAP, badge);
     }
 

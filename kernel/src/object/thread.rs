@@ -403,6 +403,12 @@ impl<A: Arch> Thread<A> {
         )
     }
 
+    /// Its name, to be printed.
+    pub(crate) fn shown_name(&self) -> impl core::fmt::Display + '_ {
+        let end = self.name.iter().position(|byte| *byte == 0);
+        self.name[..end.unwrap_or(self.name.len())].escape_ascii()
+    }
+
     /// Whether it may not use the floating-point unit.
     pub const fn fpu_disabled(&self) -> bool {
         self.flags as usize & abi::thread_flags::FPU_DISABLED != 0

@@ -133,9 +133,12 @@ pub(crate) fn boot<P: Platform>(
     core
 }
 
-/// The core that may leave the place where boot code lets those wait that a loader has started; 0 for none.
+/// The core that may leave the place where boot code lets those wait that a loader has started; 0 for none. Part of the
+/// loaded image, because such a core may read it before the boot core has zeroed the variables: memory that is not loaded
+/// has an unknown content at reset, and the reads are not cached while the MMU is off (Arm ARM, section D8.2).
 #[cfg(feature = "smp")]
 #[unsafe(no_mangle)]
+#[unsafe(link_section = ".data")]
 static released_core: AtomicUsize = AtomicUsize::new(0);
 
 /// Lets a core go that waits in boot code, with its cache disabled. The loader has started all cores that the kernel is

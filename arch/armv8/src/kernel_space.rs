@@ -32,7 +32,7 @@ pub(crate) const WINDOW_TOP: PhysAddr = PhysAddr(IMAGE_BASE - KERNEL_WINDOW);
 /// Tables for the GiBs of RAM that are not complete, that of the image, and that of the devices.
 const LARGE_TABLES: usize = 8;
 /// The maximum number of 2 MiB blocks of the kernel's image.
-const IMAGE_TABLES: usize = 2 + kernel::config::QUEUES_SIZE / Level::Large.bytes();
+const IMAGE_TABLES: usize = 2 + kernel::config::QUEUES_SIZE.div_ceil(Level::Large.bytes());
 
 /// Sizes, granule and attributes of table walks (Arm ARM, `TCR_EL1`): 4 KiB granule, walks cached and inner
 /// shareable, ASIDs of 16 bits; the upper range has 39 bits. Boot code adds the size of physical addresses.
@@ -59,6 +59,13 @@ const SYSTEM_CONTROL: u64 = 0x30d0_0800
     | 1 << 3
     | 1 << 2
     | 1;
+
+core::arch::global_asm!(
+    // For the link script.
+    ".global image_size_limit",
+    ".set image_size_limit, {limit}",
+    limit = const IMAGE_TABLES * Level::Large.bytes(),
+);
 
 core::arch::global_asm!(
     include_str!("start.s"),

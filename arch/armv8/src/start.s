@@ -1,9 +1,10 @@
 // From the boot loader to Rust code.
 //
 // Entered at the physical address of `boot_entry`, at exception level 2 or 1, with the MMU disabled. x0 is
-// the physical address of a device tree, or 0. Or entered at `loader_entry` with the MMU enabled, see there. Maps the GiB of physical memory that contains the image,
-// with all permissions, at its physical address, in the kernel's window and at the address to which the
-// image is linked; `kernel_space.rs` later removes what is not needed.
+// the physical address of a device tree, or 0. Or entered at `loader_entry` with the MMU enabled, see there.
+// Maps the GiB of physical memory that contains the image, with all permissions, at its physical address, in
+// the kernel's window and at the address to which the image is linked; `kernel_space.rs` later removes what
+// is not needed.
 //
 // Arm ARM (DDI 0487): sections D8.3 (descriptors), D19.2 (system registers).
 
@@ -75,6 +76,28 @@
     isb
     .endm
 
+    // Performs a cache operation on the lines of the addresses from x1 to x2, by the smallest line (Arm ARM,
+    // CTR_EL0.DminLine), and waits for its end. Changes x1, x6 and x7
+    .macro  maintain operation
+    mrs     x6, ctr_el0
+    ubfx    x6, x6, #16, #4
+    mov     x7, #4
+    lsl     x6, x7, x6
+8:  dc      \operation, x1
+    add     x1, x1, x6
+    cmp     x1, x2
+    b.lo    8b
+    dsb     sy
+    .endm
+
+    // x1 and x2: where the variables begin and end
+    .macro  variables
+    adrp    x1, bss_start
+    add     x1, x1, :lo12:bss_start
+    adrp    x2, bss_end
+    add     x2, x2, :lo12:bss_end
+    .endm
+
     .section .boot, "ax"
     .global boot_entry
 boot_entry:
@@ -90,22 +113,20 @@ stop:
 
 at_level_1:
     msr     spsel, #1
-    // Zero the variables. The stores are not cached, so stale cache lines are invalidated
-    adrp    x1, bss_start
-    add     x1, x1, :lo12:bss_start
-    adrp    x2, bss_end
-    add     x2, x2, :lo12:bss_end
-1:  cmp     x1, x2
-    b.hs    2f
-    stp     xzr, xzr, [x1]
-    stp     xzr, xzr, [x1, #16]
-    dc      ivac, x1
-    add     x1, x1, #32
-    b       1b
+    // With the MMU off, stores go to memory past the caches (Arm ARM, section D8.2, "The effects of disabling an address
+    // translation stage"). So the lines of the variables are invalidated twice: before, as the eviction of a modified one
+    // would overwrite memory, and afterwards, as the processor may have read lines speculatively meanwhile. Invalidation is
+    // not ordered after stores that are not cached unless a barrier is in between (section D7.5.9, "Ordering and completion
+    // of data and instruction cache instructions").
+    variables
+    maintain ivac
+    variables
+1:  stp     xzr, xzr, [x1], #16
+    cmp     x1, x2
+    b.lo    1b
 
-    // x3: the table; x4: index of the image's GiB; x5: a block for it, cached memory (AF, inner shareable,
-    // attributes 2) that level 1 may read, write and execute
-2:  dsb     sy
+    // x3: the table, one of the variables; x4: index of the image's GiB; x5: a block for it, cached memory (AF, inner
+    // shareable, attributes 2) that level 1 may read, write and execute
     adrp    x3, kernel_table
     add     x3, x3, :lo12:kernel_table
     adr     x4, boot_entry
@@ -115,11 +136,9 @@ at_level_1:
     orr     x5, x5, x6
     str     x5, [x3, x4, lsl #3]
     str     x5, [x3, #{image_index} * 8]
-    add     x6, x3, x4, lsl #3
-    dc      ivac, x6
-    add     x6, x3, #{image_index} * 8
-    dc      ivac, x6
     dsb     sy
+    variables
+    maintain ivac
 
     translate
     ldr     x1, =boot_high
@@ -154,21 +173,13 @@ loader_entry:
     mov     x23, x2
     mov     x24, x3
     mrs     x25, tpidr_el1
-    // What the loader has written into the image leaves the caches, by the smallest line (Arm ARM, CTR_EL0.DminLine): a
-    // core whose MMU is off reads and fetches past them (section B2.4). The image is inner shareable, so this holds for the
-    // caches of all cores (section D7.5); but the first core to come has to do it. A core that comes after the boot core
-    // has begun to change the image finds no line there that is older than memory, and changes nothing.
-    mrs     x3, ctr_el0
-    ubfx    x3, x3, #16, #4
-    mov     x4, #4
-    lsl     x3, x4, x3
+    // What the loader has written into the image leaves the caches: a core whose MMU is off reads and fetches past them
+    // (section B2.4). The image is inner shareable, so this holds for the caches of all cores (section D7.5); but the
+    // first core to come has to do it. A core that comes after the boot core has begun to change the image finds no
+    // line there that is older than memory, and changes nothing.
     ldr     x1, =image_start
     ldr     x2, =image_end
-1:  dc      civac, x1
-    add     x1, x1, x3
-    cmp     x1, x2
-    b.lo    1b
-    dsb     sy
+    maintain civac
 
     ldr     x1, =identity_physical
     msr     ttbr0_el1, x1
@@ -229,3 +240,5 @@ core_high:
 
     .purgem to_level_1
     .purgem translate
+    .purgem maintain
+    .purgem variables

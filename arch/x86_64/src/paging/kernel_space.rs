@@ -16,7 +16,7 @@ use super::{Entry, Flags, Level, PageTable, window};
 pub const IMAGE_BASE: usize = 0xffff_ffff_8000_0000;
 /// The end of the range of the image's tables, within which the linker script places the image.
 pub const IMAGE_END: usize = IMAGE_BASE + IMAGE_TABLES * LARGE_PAGE;
-const IMAGE_TABLES: usize = 2 + kernel::config::QUEUES_SIZE / LARGE_PAGE;
+const IMAGE_TABLES: usize = 2 + kernel::config::QUEUES_SIZE.div_ceil(LARGE_PAGE);
 const DEVICE_BASE: usize = 0xffff_ffff_c000_0000;
 
 const PAGE: usize = 1 << 12;

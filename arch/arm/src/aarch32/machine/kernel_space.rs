@@ -37,9 +37,16 @@ const SECTION: usize = 1 << SECTION_BITS;
 const PAGE: usize = 1 << SMALL_PAGE_BITS;
 const LARGE_PAGE: usize = 1 << 16;
 /// The maximum size of the kernel's image in MiB.
-const IMAGE_SECTIONS: usize = 2 + kernel::config::QUEUES_SIZE / SECTION;
+const IMAGE_SECTIONS: usize = 2 + kernel::config::QUEUES_SIZE.div_ceil(SECTION);
 /// One for each MiB of the image, and one for the vectors.
 const TABLES: usize = IMAGE_SECTIONS + 1;
+
+core::arch::global_asm!(
+    // For the link script.
+    ".global image_size_limit",
+    ".set image_size_limit, {limit}",
+    limit = const IMAGE_SECTIONS * SECTION,
+);
 
 #[repr(C, align(16384))]
 struct DirectoryMemory(UnsafeCell<[FirstLevel; DIRECTORY_ENTRIES]>);
@@ -122,11 +129,7 @@ pub(crate) fn protect<P: Platform>() {
     assert_eq!(&raw const LINKED_BASE as usize, KERNEL_BASE);
     assert_eq!(&raw const WINDOW_SECTIONS as usize, WINDOW_SIZE / SECTION);
     let directory = directory::<P>();
-    let image = IMAGE_SECTIONS.min((image_end_address() - KERNEL_BASE).div_ceil(SECTION));
-    assert!(
-        image_end_address() <= KERNEL_BASE + image * SECTION,
-        "the kernel is too large"
-    );
+    let image = (image_end_address() - KERNEL_BASE).div_ceil(SECTION);
     let first = KERNEL_BASE >> SECTION_BITS;
     let physical = |index: usize| Machine::<P>::to_physical(index << SECTION_BITS);
 

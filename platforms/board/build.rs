@@ -1,57 +1,62 @@
 //! The build script of boards with Arm cores. It makes what they differ in of `platform.toml`, section `[board]`: the link
-//! script, which includes the one of the architecture, and the constants and types of `mod.rs`.
+//! script, which includes the one of the architecture; the constants and types of `mod.rs`; and the device tree.
 
 #[path = "description.rs"]
 mod description;
+#[path = "tree.rs"]
+mod tree;
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use toml::{Table, Value};
+use description::{Board, ControllerDriver, PortDriver, Psci, Registers};
+use serde::Deserialize;
 
-/// The keys of the section.
-const KEYS: [&str; 11] = [
-    "ram",
-    "load",
-    "device_tree",
-    "blocks",
-    "reserved",
-    "registers",
-    "timer_interrupt",
-    "console",
-    "controller",
-    "psci",
-    "core_entry",
-];
+/// What the script needs of the description.
+#[derive(Deserialize)]
+struct Platform {
+    board: Board,
+    qemu: Qemu,
+    #[serde(default)]
+    device: BTreeMap<String, Device>,
+}
 
-/// Makes the files; a board that makes more calls this from a build script of its own.
-pub fn main() {
+#[derive(Deserialize)]
+struct Qemu {
+    serial: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Device {
+    #[serde(default)]
+    registers: Vec<Registers>,
+}
+
+fn main() {
     let folder = |name| PathBuf::from(env::var_os(name).expect("cargo sets it"));
     let (here, out) = (folder("CARGO_MANIFEST_DIR"), folder("OUT_DIR"));
-    let (platform, files) =
-        description::read(&here.join("platform.toml")).unwrap_or_else(|error| panic!("{error}"));
+    let name = env::var("CARGO_PKG_NAME").expect("cargo sets it");
+    let read = description::read::<Platform>(&here.join(".."), &name);
+    let (platform, files) = read.unwrap_or_else(|error| panic!("{error}"));
     for file in files {
         println!("cargo:rerun-if-changed={}", file.display());
     }
-    let board = table(&platform, "board");
-    for key in board.keys() {
-        assert!(KEYS.contains(&&**key), "`board.{key}` is unknown");
-    }
-    let has_log = list(table(&platform, "qemu"), "serial").contains(&"log".into());
-    let log = has_log.then(|| {
-        let port = table(table(&platform, "device"), "serial");
-        number(&list(port, "registers")[0], "address")
-    });
+    let board = &platform.board;
+    let has_log = platform.qemu.serial.iter().any(|port| port == "log");
+    let log = has_log.then(|| platform.device["serial"].registers[0].address);
+    let tree = board.tree.as_ref().map_or(Ok(vec![]), tree::blob);
+    let tree = tree.expect("the names in `board.tree` are valid");
     let constants = constants(board, log).expect("a string takes all text");
+    fs::write(out.join("device_tree.dtb"), tree).expect("cargo made the folder");
     fs::write(out.join("board.rs"), constants).expect("cargo made the folder");
     link(board, &here.join("../../arch"), &out);
 }
 
 /// Writes the link script, and passes it.
-fn link(board: &Table, architectures: &Path, out: &Path) {
-    let ram = number(&board["ram"], "start");
-    let load = board.get("load").map_or(ram, integer);
+fn link(board: &Board, architectures: &Path, out: &Path) {
+    let load = board.load.unwrap_or(board.ram.start);
     let (architecture, script, start) = match env::var("CARGO_CFG_TARGET_ARCH").as_deref() {
         Ok("arm") => ("arm", "aarch32.ld", "RAM_START"),
         _ => ("armv8", "kernel.ld", "IMAGE_START"),
@@ -69,44 +74,49 @@ fn link(board: &Table, architectures: &Path, out: &Path) {
 }
 
 /// The items that `mod.rs` includes. `log`: the address of the port that the log is written to.
-fn constants(board: &Table, log: Option<i64>) -> Result<String, std::fmt::Error> {
+fn constants(board: &Board, log: Option<u64>) -> Result<String, std::fmt::Error> {
     let mut out = String::new();
-    let blocks = list(board, "blocks").iter().map(integer);
+    let blocks = board.blocks.iter();
     let blocks: String = blocks
         .map(|block| format!("PhysAddr({block:#x}), "))
         .collect();
-    let reserved = list(board, "reserved").iter();
-    let reserved: String = reserved.map(|one| range(one, "address") + ", ").collect();
-    let tree = match board.get("device_tree") {
-        Some(tree) => format!("Some(PhysAddr({:#x}))", integer(tree)),
-        None => "None".into(),
-    };
-    let ram = range(&board["ram"], "start");
-    let interrupt = integer(&board["timer_interrupt"]);
-    writeln!(out, "pub const RAM: Range<PhysAddr> = {ram};")?;
-    writeln!(out, "pub const DEVICES: &[PhysAddr] = &[{blocks}];")?;
+    let for_benchmarks = env::var_os("CARGO_FEATURE_BENCH").is_some();
+    let reserved = board.reserved_in_benchmarks.as_ref();
+    let reserved = reserved
+        .filter(|_| for_benchmarks)
+        .unwrap_or(&board.reserved);
+    let reserved = reserved
+        .iter()
+        .map(|one| range(one.address, one.size) + ", ");
+    let reserved: String = reserved.collect();
+    let tree = board.device_tree.map(|tree| format!("PhysAddr({tree:#x})"));
+    let tree = tree.map_or("None".into(), |tree| format!("Some({tree})"));
+    let (ram, interrupt) = (
+        range(board.ram.start, board.ram.size),
+        board.timer_interrupt,
+    );
     writeln!(
         out,
-        "pub const RESERVED: &[Range<PhysAddr>] = &[{reserved}];"
+        "pub const DATA: BoardData = BoardData {{
+            ram: {ram},
+            devices: &[{blocks}],
+            reserved: &[{reserved}],
+            timer_interrupt: Irq({interrupt}),
+            device_tree: include_bytes!(concat!(env!(\"OUT_DIR\"), \"/device_tree.dtb\")),
+            loaded_device_tree: {tree},
+        }};"
     )?;
-    writeln!(out, "pub const TIMER_INTERRUPT: Irq = Irq({interrupt});")?;
-    writeln!(
-        out,
-        "pub const LOADED_DEVICE_TREE: Option<PhysAddr> = {tree};"
-    )?;
-    for (name, address) in table(board, "registers") {
-        let (name, address) = (name.to_uppercase(), integer(address));
+    for (name, address) in &board.registers {
+        let name = name.to_uppercase();
         writeln!(out, "pub const {name}: usize = device({address:#x});")?;
     }
 
-    let console = table(board, "console");
-    let driver = match text(console, "driver") {
-        "pl011" => "pl011::Pl011",
-        "cadence-uart" => "cadence_uart::CadenceUart",
-        "imx-uart" => "imx::Uart",
-        other => panic!("`board.console.driver`: there is no driver `{other}`"),
+    let driver = match board.console.driver {
+        PortDriver::Pl011 => "pl011::Pl011",
+        PortDriver::CadenceUart => "cadence_uart::CadenceUart",
+        PortDriver::ImxUart => "imx::Uart",
     };
-    let address = integer(&console["address"]);
+    let address = board.console.address;
     writeln!(out, "pub type Port = arch_arm::{driver};")?;
     writeln!(out, "const CONSOLE_ADDRESS: usize = device({address:#x});")?;
     match log {
@@ -117,64 +127,35 @@ fn constants(board: &Table, log: Option<i64>) -> Result<String, std::fmt::Error>
         )?,
     }
 
-    if board.contains_key("controller") {
-        let controller = table(board, "controller");
-        let (driver, kind, value) = match text(controller, "driver") {
-            "gic-v2" => ("gic::Gic", "usize", "GIC_INTERFACE"),
-            "gic-v3" => ("gic_v3::GicV3", "usize", "GIC_REDISTRIBUTORS"),
-            "any-gic" => (
+    if let Some(controller) = &board.controller {
+        let (driver, kind, value) = match controller.driver {
+            ControllerDriver::GicV2 => ("gic::Gic", "usize", "GIC_INTERFACE"),
+            ControllerDriver::GicV3 => ("gic_v3::GicV3", "usize", "GIC_REDISTRIBUTORS"),
+            ControllerDriver::AnyGic => (
                 "any_gic::AnyGic",
                 "arch_arm::any_gic::Interfaces",
                 "arch_arm::any_gic::Interfaces { cpu: GIC_INTERFACE, redistributors: GIC_REDISTRIBUTORS }",
             ),
-            other => panic!("`board.controller.driver`: there is no driver `{other}`"),
         };
-        let lines = integer(&controller["lines"]);
+        let lines = controller.lines;
         writeln!(out, "pub type Controller = arch_arm::{driver}<{lines}>;")?;
         writeln!(out, "pub const INTERFACE: {kind} = {value};")?;
     }
-    if board.contains_key("psci") {
-        match text(board, "psci") {
-            "monitor" => writeln!(
-                out,
-                "pub fn conduit() -> arch_arm::psci::Conduit {{ arch_arm::psci::Conduit::Monitor }}"
-            )?,
-            "by-level" => writeln!(out, "pub use arch_armv8::conduit;")?,
-            other => panic!("`board.psci` is `monitor` or `by-level`, not `{other}`"),
-        }
-        let entry = board.get("core_entry").map(integer);
+    if let Some(psci) = board.psci {
+        let conduit = match psci {
+            Psci::Monitor => {
+                "fn conduit() -> arch_arm::psci::Conduit { arch_arm::psci::Conduit::Monitor }"
+            }
+            Psci::ByLevel => "use arch_armv8::conduit;",
+        };
+        let entry = board.core_entry;
+        writeln!(out, "pub {conduit}")?;
         writeln!(out, "pub const CORE_ENTRY: Option<usize> = {entry:?};")?;
     }
     Ok(out)
 }
 
-fn table<'a>(table: &'a Table, key: &str) -> &'a Table {
-    let inner = table.get(key).and_then(Value::as_table);
-    inner.unwrap_or_else(|| panic!("platform.toml has no table `{key}` where it is needed"))
-}
-
-fn list<'a>(table: &'a Table, key: &str) -> &'a [Value] {
-    let list = table.get(key).and_then(Value::as_array);
-    list.unwrap_or_else(|| panic!("platform.toml has no list `{key}` where it is needed"))
-}
-
-fn text<'a>(table: &'a Table, key: &str) -> &'a str {
-    let text = table.get(key).and_then(Value::as_str);
-    text.unwrap_or_else(|| panic!("platform.toml has no text `{key}` where it is needed"))
-}
-
-fn integer(value: &Value) -> i64 {
-    let integer = value.as_integer();
-    integer.unwrap_or_else(|| panic!("platform.toml: `{value}` is not a number"))
-}
-
-fn number(value: &Value, key: &str) -> i64 {
-    let number = value.get(key).map(integer);
-    number.unwrap_or_else(|| panic!("platform.toml: `{value}` has no number `{key}`"))
-}
-
-/// The range of physical addresses from `value.start` on, which has `value.size` bytes.
-fn range(value: &Value, start: &str) -> String {
-    let (start, size) = (number(value, start), number(value, "size"));
+/// A range of physical addresses.
+fn range(start: u64, size: u64) -> String {
     format!("PhysAddr({start:#x})..PhysAddr({:#x})", start + size)
 }

@@ -6,13 +6,13 @@
 #[path = "mod.rs"]
 mod board;
 
-use core::ops::Range;
-
 use arch_arm::generic_timer::GenericTimer;
-use arch_arm::platform::Platform;
+use arch_arm::platform::{BoardData, Platform};
 use arch_arm::psci;
 use board::{Controller, GIC_DISTRIBUTOR, INTERFACE};
-use kernel::arch::{Exit, Irq, PhysAddr};
+use kernel::arch::Exit;
+#[cfg(feature = "smp")]
+use kernel::arch::PhysAddr;
 
 #[cfg(target_arch = "arm")]
 arch_arm::aarch32_image!(Board);
@@ -25,11 +25,7 @@ impl Platform for Board {
     type Controller = Controller;
     type Timer = GenericTimer;
 
-    const RAM: Range<PhysAddr> = board::RAM;
-    const DEVICES: &'static [PhysAddr] = board::DEVICES;
-    const RESERVED: &'static [Range<PhysAddr>] = board::RESERVED;
-    const TIMER_INTERRUPT: Irq = board::TIMER_INTERRUPT;
-    const LOADED_DEVICE_TREE: Option<PhysAddr> = board::LOADED_DEVICE_TREE;
+    const DATA: BoardData = board::DATA;
 
     fn start() -> (Self::Controller, Self::Timer) {
         board::start_ports();

@@ -1,10 +1,9 @@
 //! A board as `platform.toml` describes it, section `[board]`, and its console.
 #![allow(dead_code, reason = "a board uses the registers that its devices have")]
 
-use core::ops::Range;
-
 #[cfg(target_arch = "arm")]
 use arch_arm::aarch32::machine::device_address;
+use arch_arm::platform::BoardData;
 #[cfg(target_arch = "aarch64")]
 use arch_armv8::device_address;
 use kernel::arch::{Irq, PhysAddr};
@@ -14,7 +13,7 @@ static CONSOLE: Port = unsafe { Port::at(CONSOLE_ADDRESS) };
 
 /// The kernel's virtual address of a device.
 const fn device(address: usize) -> usize {
-    device_address(DEVICES, address)
+    device_address(DATA.devices, address)
 }
 
 /// Switches the console on, and the port of the log, if there is one.

@@ -2,6 +2,10 @@
 //! `platforms/NAME/platform.toml`. A new board needs only this file here.
 
 #[path = "../../platforms/board/description.rs"]
+#[allow(
+    dead_code,
+    reason = "the section `[board]` is for the build script of the board's kernel"
+)]
 mod description;
 
 use std::collections::BTreeMap;
@@ -9,7 +13,6 @@ use std::collections::BTreeMap;
 use anyhow::{Context, bail};
 use serde::Deserialize;
 use system_description::{Device, Size, Trigger};
-use toml::Table;
 
 use crate::Result;
 use crate::cli::{AbiOption, Cores, Hardening};
@@ -59,9 +62,9 @@ pub(crate) struct Platform {
     /// The devices that components may drive, under names that are the same on all boards.
     #[serde(default, rename = "device")]
     pub(crate) devices: BTreeMap<String, Device>,
-    /// What the kernel's build script makes of it: `platforms/board/build.rs` knows the keys.
+    /// What the kernel's build script uses, on boards with Arm cores.
     #[serde(rename = "board")]
-    _board: Option<Table>,
+    _board: Option<description::Board>,
     /// The file format of the board's loader.
     pub(crate) image: Format,
     /// The program that runs before the kernel, if there is one.
@@ -209,9 +212,9 @@ impl Platform {
                 known.join(", ")
             );
         }
-        let path = workspace.path("platforms").join(name).join(FILE);
-        let (table, _) = description::read(&path).map_err(anyhow::Error::msg)?;
-        Self::parse(name, table).with_context(|| format!("cannot use {}", workspace.display(&path)))
+        let read = description::read::<Self>(&workspace.path("platforms"), name);
+        let (platform, _) = read.map_err(anyhow::Error::msg)?;
+        platform.checked(name)
     }
 
     /// What descriptions of systems depend on.
@@ -279,14 +282,15 @@ impl Platform {
         Ok(())
     }
 
-    fn parse(name: &str, table: Table) -> Result<Self> {
-        let mut platform: Self = table.try_into()?;
-        platform.name = name.to_string();
-        if !platform.qemu.serial.contains(&Serial::Console) {
-            bail!("qemu.serial names no `console`");
+    /// The platform with its name, if what it says fits together.
+    fn checked(mut self, name: &str) -> Result<Self> {
+        self.name = name.to_string();
+        if !self.qemu.serial.contains(&Serial::Console) {
+            bail!("platforms/{name}/{FILE}: qemu.serial names no `console`; add it");
         }
-        platform.check_devices()?;
-        Ok(platform)
+        let checked = self.check_devices();
+        checked.with_context(|| format!("cannot use platforms/{name}/{FILE}"))?;
+        Ok(self)
     }
 
     /// Refuses devices that cannot be given to components as described.
@@ -330,6 +334,9 @@ impl Platform {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use anyhow::anyhow;
+
+    use super::description::Source;
     use super::*;
 
     pub(crate) const EXAMPLE: &str = r#"
@@ -352,8 +359,18 @@ pub(crate) mod tests {
         exit = { success = 0, failure = 1 }
     "#;
 
+    /// The platform of a file, completed by another one.
+    fn completed(text: &str, base: &str) -> Result<Platform> {
+        let own = Source::new("board/platform.toml".into(), text, None);
+        let base = Source::new("base.toml".into(), base, Some(&own));
+        let sources = [own, base];
+        let platform = description::decode::<Platform>(&sources);
+        let platform = platform.map_err(|error| anyhow!(description::say(&error, &sources)));
+        platform?.checked("board")
+    }
+
     fn parse(text: &str) -> Result<Platform> {
-        Platform::parse("board", text.parse()?)
+        completed(text, "")
     }
 
     #[test]
@@ -415,11 +432,49 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_mistake_is_told_with_its_place() {
+        let complaint = |text: &str, base: &str| completed(text, base).unwrap_err().to_string();
+        let misspelt = EXAMPLE.replace("memory", "memroy");
+        let unknown = complaint(&misspelt, "");
+        assert!(
+            unknown.starts_with(
+                "platforms/board/platform.toml:15:9: unknown field `memroy`, expected one of `binary`,"
+            ),
+            "{unknown}"
+        );
+        // A mistake in the file that completes another one is told where it is.
+        let (own, base) = EXAMPLE.split_once("[qemu]\n").unwrap();
+        let base = format!("# Of several boards.\n[qemu]\n{base}");
+        assert!(completed(own, &base).is_ok());
+        let text = base.replace("512", "'512'");
+        assert_eq!(
+            complaint(own, &text),
+            "platforms/base.toml:6:18: invalid type: string \"512\", expected u32"
+        );
+        // What the own file says takes precedence, also over a mistake.
+        let own = format!("{own}[qemu]\nmemory = 256\n");
+        assert_eq!(completed(&own, &text).unwrap().qemu.memory, 256);
+        // The section of the kernel's build script is checked, too.
+        let board = "[board]\nconsole = { driver = 'telex', address = 0 }\n";
+        let unknown = complaint(&format!("{EXAMPLE}\n{board}"), "");
+        assert!(
+            unknown.starts_with("platforms/board/platform.toml:21:22: unknown variant `telex`, expected one of `pl011`,"),
+            "{unknown}"
+        );
+        let syntax = complaint("title = \n", "");
+        assert!(
+            syntax.starts_with("platforms/board/platform.toml:1:"),
+            "{syntax}"
+        );
+    }
+
+    #[test]
     fn devices_that_cannot_be_given_are_refused() {
         let refusal = |machine: &str, device: &str| {
             let text = EXAMPLE.replace("\"arm\" }", machine);
             let text = format!("{text}\n[device.one]\n{device}\n");
-            parse(&text).map_err(|error| error.to_string()).err()
+            let refused = parse(&text).err();
+            refused.map(|error| error.root_cause().to_string())
         };
         let arm = |device: &str| refusal("\"arm\" }", device);
         let pc = |device: &str| refusal("\"x86-64\" }", device);

@@ -8,6 +8,24 @@ use crate::interrupt::InterruptController;
 use crate::lines;
 use crate::timer::Timer;
 
+/// What boards differ in as data.
+#[derive(Clone, Debug)]
+pub struct BoardData {
+    /// RAM. 32-bit kernels are loaded at its start and probe for its end, which is at most the end of this
+    /// range. 64-bit kernels get the range from the loader, and use this one if the loader gives none.
+    pub ram: Range<PhysAddr>,
+    /// Blocks of device registers that the kernel maps, of 1 MiB each, or of 2 MiB in 64-bit kernels.
+    pub devices: &'static [PhysAddr],
+    /// Device registers that users cannot map.
+    pub reserved: &'static [Range<PhysAddr>],
+    /// The timer's interrupt.
+    pub timer_interrupt: Irq,
+    /// The description of the board for users, as a flattened device tree, if the loader passes none.
+    pub device_tree: &'static [u8],
+    /// Where 64-bit kernels find the loader's device tree if the loader passes no address.
+    pub loaded_device_tree: Option<PhysAddr>,
+}
+
 /// A board with Arm cores.
 pub trait Platform: Sized + 'static {
     /// Its interrupt controller.
@@ -15,21 +33,10 @@ pub trait Platform: Sized + 'static {
     /// Its timer.
     type Timer: Timer;
 
-    /// RAM. 32-bit kernels are loaded at its start and probe for its end, which is at most the end of this
-    /// range. 64-bit kernels get the range from the loader, and use this one if the loader gives none.
-    const RAM: Range<PhysAddr>;
-    /// Blocks of device registers that the kernel maps, of 1 MiB each, or of 2 MiB in 64-bit kernels.
-    const DEVICES: &'static [PhysAddr];
-    /// Device registers that users cannot map.
-    const RESERVED: &'static [Range<PhysAddr>];
-    /// The timer's interrupt.
-    const TIMER_INTERRUPT: Irq;
-    /// The description of the board for users, as a flattened device tree, if the loader passes none.
-    const DEVICE_TREE: &'static [u8] = &[];
-    /// Where 64-bit kernels find the loader's device tree if the loader passes no address.
-    const LOADED_DEVICE_TREE: Option<PhysAddr> = None;
+    /// What it differs in as data.
+    const DATA: BoardData;
 
-    /// Starts the devices. [`Platform::DEVICES`] are mapped.
+    /// Starts the devices. [`BoardData::devices`] are mapped.
     fn start() -> (Self::Controller, Self::Timer);
 
     /// Makes this core a part of the coherency domain, before its caches are enabled. Does nothing if

@@ -64,7 +64,7 @@ pub(crate) fn boot<P: Platform>(
     check_processor();
 
     // A loader of that kind says where the tree is, or that users may have its memory.
-    let elsewhere = P::LOADED_DEVICE_TREE.filter(|_| !is_loaded);
+    let elsewhere = P::DATA.loaded_device_tree.filter(|_| !is_loaded);
     let tree = [Some(entered.device_tree), elsewhere]
         .into_iter()
         .flatten()
@@ -109,10 +109,11 @@ pub(crate) fn boot<P: Platform>(
         })
     };
     let mut reserved = all;
-    P::RESERVED
+    P::DATA
+        .reserved
         .iter()
         .for_each(|range| reserved.add(range.clone()));
-    let description = tree.map_or(P::DEVICE_TREE, DeviceTree::data);
+    let description = tree.map_or(P::DATA.device_tree, DeviceTree::data);
     let record = [(abi::BootInfoRecord::DeviceTree, description)];
     start(
         &mut kernel,
@@ -175,9 +176,9 @@ fn map_memory<P: Platform>(tree: Option<DeviceTree>) -> Ranges {
     let mut add = |range: Range<PhysAddr>| all.add(builder.map_ram(&range));
     match tree {
         Some(tree) => tree.ram().for_each(add),
-        None => add(P::RAM),
+        None => add(P::DATA.ram),
     }
-    builder.install(P::DEVICES);
+    builder.install(P::DATA.devices);
     all
 }
 

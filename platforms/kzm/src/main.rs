@@ -5,12 +5,10 @@
 #[path = "../../board/mod.rs"]
 mod board;
 
-use core::ops::Range;
-
 use arch_arm::imx::{Avic, Epit, ExtendedGpt, Watchdog};
-use arch_arm::platform::Platform;
+use arch_arm::platform::{BoardData, Platform};
 use arch_arm::semihosting;
-use kernel::arch::{Exit, Irq, PhysAddr};
+use kernel::arch::Exit;
 
 arch_arm::aarch32_image!(Kzm);
 
@@ -20,10 +18,7 @@ impl Platform for Kzm {
     type Controller = Avic;
     type Timer = ExtendedGpt;
 
-    const RAM: Range<PhysAddr> = board::RAM;
-    const DEVICES: &'static [PhysAddr] = board::DEVICES;
-    const RESERVED: &'static [Range<PhysAddr>] = board::RESERVED;
-    const TIMER_INTERRUPT: Irq = board::TIMER_INTERRUPT;
+    const DATA: BoardData = board::DATA;
 
     fn start() -> (Self::Controller, Self::Timer) {
         board::start_ports();

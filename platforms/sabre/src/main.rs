@@ -9,25 +9,20 @@
 #[path = "../../board/mod.rs"]
 mod board;
 
-use core::ops::Range;
-
 use arch_arm::cortex_a9::GlobalTimer;
 #[cfg(feature = "smp")]
 use arch_arm::cortex_a9::Scu;
 use arch_arm::imx::Gpt;
 #[cfg(feature = "smp")]
 use arch_arm::imx::Src;
-use arch_arm::platform::Platform;
+use arch_arm::platform::{BoardData, Platform};
 use arch_arm::semihosting;
 use board::{Controller, GIC_DISTRIBUTOR, GLOBAL_TIMER, GPT, INTERFACE};
-use kernel::arch::{Exit, Irq, PhysAddr};
+use kernel::arch::Exit;
+#[cfg(feature = "smp")]
+use kernel::arch::PhysAddr;
 
 arch_arm::aarch32_image!(Sabre);
-
-/// Users of benchmark kernels can map the first page of the private memory region: they read the global timer themselves if
-/// the processor has no cycle counter (QEMU 7.2).
-const RESERVED_IN_BENCHMARKS: Range<PhysAddr> =
-    PhysAddr(board::RESERVED[0].start.0 + 0x1000)..board::RESERVED[0].end;
 
 // SAFETY: the unit is at this address, and the page is mapped for the kernel.
 #[cfg(feature = "smp")]
@@ -39,15 +34,7 @@ impl Platform for Sabre {
     type Controller = Controller;
     type Timer = GlobalTimer;
 
-    const RAM: Range<PhysAddr> = board::RAM;
-    const DEVICES: &'static [PhysAddr] = board::DEVICES;
-    const RESERVED: &'static [Range<PhysAddr>] = if cfg!(feature = "bench") {
-        &[RESERVED_IN_BENCHMARKS]
-    } else {
-        board::RESERVED
-    };
-    const TIMER_INTERRUPT: Irq = board::TIMER_INTERRUPT;
-    const DEVICE_TREE: &'static [u8] = include_bytes!(concat!(env!("OUT_DIR"), "/device_tree.dtb"));
+    const DATA: BoardData = board::DATA;
 
     fn start() -> (Self::Controller, Self::Timer) {
         board::start_ports();

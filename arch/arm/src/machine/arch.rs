@@ -50,7 +50,7 @@ impl<V: ExecutionState, P: Platform> Arch for Machine<V, P> {
     }
 
     fn is_reserved(&self, irq: Irq) -> bool {
-        Lines::<P::Controller>::is_reserved(irq, P::TIMER_INTERRUPT)
+        Lines::<P::Controller>::is_reserved(irq, P::DATA.timer_interrupt)
     }
 
     fn plain_interrupt(&self, number: usize) -> Result<Irq, Error> {
@@ -213,7 +213,7 @@ impl<V: ExecutionState, P: Platform> Arch for Machine<V, P> {
 impl<V: ExecutionState, P: Platform> HasController for Machine<V, P> {
     type Controller = P::Controller;
 
-    const TIMER: Irq = P::TIMER_INTERRUPT;
+    const TIMER: Irq = P::DATA.timer_interrupt;
 
     fn lines(&mut self) -> &mut Lines<P::Controller> {
         &mut self.lines

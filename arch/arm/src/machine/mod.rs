@@ -36,13 +36,17 @@ pub struct Machine<V: ExecutionState, P: Platform> {
 impl<V: ExecutionState, P: Platform> Machine<V, P> {
     /// The state of the boot core.
     pub fn new((controller, timer): (P::Controller, P::Timer)) -> Self {
-        Self::with(0, Lines::new(controller, P::TIMER_INTERRUPT), timer)
+        Self::with(0, Lines::new(controller, P::DATA.timer_interrupt), timer)
     }
 
     /// The state of a secondary core.
     #[cfg(feature = "smp")]
     pub fn of(core: usize, (controller, timer): (P::Controller, P::Timer)) -> Self {
-        Self::with(core, Lines::of(core, controller, P::TIMER_INTERRUPT), timer)
+        Self::with(
+            core,
+            Lines::of(core, controller, P::DATA.timer_interrupt),
+            timer,
+        )
     }
 
     fn with(core: usize, lines: Lines<P::Controller>, timer: P::Timer) -> Self {

@@ -42,10 +42,10 @@ pub(crate) fn boot<P: Platform>(
     let used = root_task.physical();
     let used_end = image_end.max(used.end);
     // Memory beyond the window is device memory to users, even if it is RAM.
-    let window_end = PhysAddr(P::RAM.start.0 + WINDOW_SIZE).min(P::RAM.end);
+    let window_end = PhysAddr(P::DATA.ram.start.0 + WINDOW_SIZE).min(P::DATA.ram.end);
     let window_end = {
         let probe = Probe::<P>::new();
-        ram::find_end(P::RAM.start, used_end..window_end, &probe)
+        ram::find_end(P::DATA.ram.start, used_end..window_end, &probe)
     };
     kernel_space::limit_window::<P>(window_end);
 
@@ -70,17 +70,17 @@ pub(crate) fn boot<P: Platform>(
     let up = |address: PhysAddr| PhysAddr(address.0.next_multiple_of(PAGE));
     let ram = [up(image_end)..used.start, up(used_end)..window_end];
     let mut reserved = [const { PhysAddr(0)..PhysAddr(0) }; MAX_RESERVED + 1];
-    reserved[0] = P::RAM.start..window_end;
-    reserved[1..=P::RESERVED.len()].clone_from_slice(P::RESERVED);
-    let tree = [(BootInfoRecord::DeviceTree, P::DEVICE_TREE)];
+    reserved[0] = P::DATA.ram.start..window_end;
+    reserved[1..=P::DATA.reserved.len()].clone_from_slice(P::DATA.reserved);
+    let tree = [(BootInfoRecord::DeviceTree, P::DATA.device_tree)];
     start(
         &mut kernel,
         &BootParameters {
             root_task: *root_task,
             ram: &ram,
-            reserved: &reserved[..=P::RESERVED.len()],
+            reserved: &reserved[..=P::DATA.reserved.len()],
             device_top: DEVICE_TOP,
-            extra: if P::DEVICE_TREE.is_empty() {
+            extra: if P::DATA.device_tree.is_empty() {
                 &[]
             } else {
                 &tree

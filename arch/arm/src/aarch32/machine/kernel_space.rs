@@ -125,7 +125,7 @@ const fn attributes(access: Access, executable: bool) -> Attributes {
 /// Allows the kernel to execute its code, to read its constants, and to read and write the remaining RAM;
 /// maps devices; and removes the identity mapping that boot code made.
 pub(crate) fn protect<P: Platform>() {
-    assert_eq!(&raw const RAM_START as usize, P::RAM.start.0);
+    assert_eq!(&raw const RAM_START as usize, P::DATA.ram.start.0);
     assert_eq!(&raw const LINKED_BASE as usize, KERNEL_BASE);
     assert_eq!(&raw const WINDOW_SECTIONS as usize, WINDOW_SIZE / SECTION);
     let directory = directory::<P>();
@@ -160,8 +160,8 @@ pub(crate) fn protect<P: Platform>() {
         ..data
     };
     let devices = DEVICE_BASE >> SECTION_BITS;
-    directory.fill(devices..devices + P::DEVICES.len(), |index| {
-        FirstLevel::section(P::DEVICES[index - devices], device)
+    directory.fill(devices..devices + P::DATA.devices.len(), |index| {
+        FirstLevel::section(P::DATA.devices[index - devices], device)
     });
     if let Some(vectors) = version::FIXED_VECTORS {
         map_vectors::<P>(vectors);

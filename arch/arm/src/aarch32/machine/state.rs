@@ -73,7 +73,7 @@ impl ExecutionState for State {
     fn to_virtual<P: Platform>(address: PhysAddr) -> usize {
         address
             .0
-            .wrapping_sub(P::RAM.start.0)
+            .wrapping_sub(P::DATA.ram.start.0)
             .wrapping_add(KERNEL_BASE)
     }
 
@@ -82,7 +82,7 @@ impl ExecutionState for State {
         PhysAddr(
             address
                 .wrapping_sub(KERNEL_BASE)
-                .wrapping_add(P::RAM.start.0),
+                .wrapping_add(P::DATA.ram.start.0),
         )
     }
 

@@ -115,7 +115,7 @@ mod devices;
 pub use calls::{Client, Request, Sender, Server};
 #[cfg(target_arch = "x86_64")]
 pub use devices::Ports;
-pub use devices::{Interrupt, Registers, barrier};
+pub use devices::{CoreRegisters, Interrupt, Registers, barrier};
 
 use crate::Startup;
 use crate::cap::Notification;

@@ -36,6 +36,7 @@ pub mod process;
 pub mod protocol;
 pub mod runtime;
 pub mod server;
+pub mod services;
 pub mod startup;
 pub mod supervision;
 pub mod syscall;

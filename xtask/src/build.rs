@@ -14,6 +14,7 @@ use anyhow::{Context, anyhow};
 use system_table::Table;
 
 pub(crate) use bare_metal::{BareMetal, Side};
+pub(crate) use devices::options;
 pub(crate) use kernel::{CORES, Recipe, by_profile, prebuilt, prebuilt_stub};
 
 use crate::cli::{AbiOption, BuildArguments, Cores, Hardening, Kernel, LogLevel, Tracing};

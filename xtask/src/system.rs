@@ -15,10 +15,10 @@ use anyhow::{Context, anyhow, bail};
 use system_description::file::Typed;
 use system_description::{Source, outline};
 
-use crate::cli::Cores;
+use crate::cli::{AbiOption, Cores};
 use crate::platform::Platform;
 use crate::workspace::Workspace;
-use crate::{Result, describe, project};
+use crate::{Result, build, describe, project};
 
 const FILE: &str = "system.toml";
 /// The system that is built unless another one is chosen.
@@ -83,6 +83,19 @@ impl System {
             given: given::of(&system).map_err(context)?,
             system,
         }))
+    }
+
+    /// The options of the ABI without which its devices are not there on a platform.
+    pub(crate) fn options(
+        &self,
+        workspace: &Workspace,
+        platform: &Platform,
+    ) -> Result<Vec<AbiOption>> {
+        let Some(file) = &self.description else {
+            return Ok(Vec::new());
+        };
+        let system = describe::of_file(workspace, file, Some(&platform.name))?;
+        Ok(build::options(&system, platform).to_vec())
     }
 
     /// The names of all example systems.

@@ -3,8 +3,12 @@
 use crate::board::{EPIT1, EPIT1_INTERRUPT};
 use crate::cap::{Attributes, Frame, Slot};
 use crate::epit::Epit;
+use crate::given;
 use crate::startup::ALARM;
 use crate::{Environment, Microseconds, Process, Result, Rights, Startup, boot};
+
+/// What a component has of it.
+pub(super) type Device = given::Registers;
 
 pub(super) struct Timer {
     frame: Option<Frame>,
@@ -40,6 +44,11 @@ impl Timer {
             .find_memory(ALARM)
             .expect("the parent gave no timer");
         Self::at(None, address)
+    }
+
+    pub(super) fn of_device(device: &Device) -> Self {
+        // Four registers of 32 bits, and the counter.
+        Self::at(None, device.place::<[u32; 5]>(0) as usize)
     }
 
     pub(super) fn issue(slot: Slot) -> Result {

@@ -4,7 +4,10 @@
 
 use crate::board::PHYSICAL_TIMER_INTERRUPT;
 use crate::cap::Slot;
-use crate::{Environment, Microseconds, Process, Result, Startup, arch, boot};
+use crate::{Environment, Microseconds, Process, Result, Startup, arch, boot, given};
+
+/// What a component has of it.
+pub(super) type Device = given::CoreRegisters;
 
 pub(super) struct Timer {
     frequency: u64,
@@ -32,6 +35,10 @@ impl Timer {
     }
 
     pub(super) fn from_startup(_: &Startup) -> Self {
+        Self::new()
+    }
+
+    pub(super) fn of_device(_: &Device) -> Self {
         Self::new()
     }
 

@@ -1,6 +1,6 @@
 //! Drivers for the devices that each board has; the names are the same on all boards. A root task opens the one-shot
-//! timer [`Alarm`], and may give it to a component; a component to which the description gives the device `serial` makes it a [`Serial`], and that a
-//! [`Writer`].
+//! timer [`Alarm`], and may give it to a component. A component to which a description gives a device makes a driver of it: of
+//! `timer` an [`OneShot`], of `serial` a [`Serial`], and of that a [`Writer`].
 
 #[cfg(feature = "devices-zynqmp")]
 mod cadence_uart;
@@ -11,6 +11,7 @@ mod generic_timer;
 #[cfg(any(feature = "devices-imx31", feature = "devices-imx6"))]
 mod imx_uart;
 mod line;
+mod one_shot;
 #[cfg(target_arch = "x86_64")]
 mod pit;
 #[cfg(feature = "devices-virt")]
@@ -22,14 +23,15 @@ mod writer;
 #[cfg(feature = "devices-zynqmp")]
 pub use cadence_uart::Serial;
 #[cfg(any(feature = "devices-imx31", feature = "devices-imx6"))]
-use epit::Timer;
+use epit::{Device, Timer};
 #[cfg(any(feature = "devices-virt", feature = "devices-zynqmp"))]
-use generic_timer::Timer;
+use generic_timer::{Device, Timer};
 #[cfg(any(feature = "devices-imx31", feature = "devices-imx6"))]
 pub use imx_uart::Serial;
 pub use line::{Key, Line};
+pub use one_shot::OneShot;
 #[cfg(target_arch = "x86_64")]
-use pit::Timer;
+use pit::{Device, Timer};
 #[cfg(feature = "devices-virt")]
 pub use pl011::Serial;
 #[cfg(target_arch = "x86_64")]

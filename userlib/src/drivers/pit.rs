@@ -2,7 +2,9 @@
 
 use crate::cap::{IoApicPin, IoPort, Slot};
 use crate::startup::ALARM;
-use crate::{CPtr, Capability, Environment, Microseconds, Process, Result, Rights, Startup, boot};
+use crate::{
+    CPtr, Capability, Environment, Microseconds, Process, Result, Rights, Startup, boot, given,
+};
 
 /// Timer ticks per second.
 const FREQUENCY: u64 = 1_193_182;
@@ -19,6 +21,9 @@ const PIN: IoApicPin = IoApicPin {
 };
 /// The timer's interrupt vector for users.
 const VECTOR: usize = 2;
+
+/// What a component has of it.
+pub(super) type Device = given::Ports;
 
 pub(super) struct Timer {
     ports: IoPort,
@@ -45,6 +50,12 @@ impl Timer {
     pub(super) fn from_startup(startup: &Startup) -> Self {
         Self {
             ports: startup.capability(ALARM),
+        }
+    }
+
+    pub(super) fn of_device(device: &Device) -> Self {
+        Self {
+            ports: device.capability(),
         }
     }
 

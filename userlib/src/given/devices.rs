@@ -65,6 +65,20 @@ registers! {
     read32 write32 u32;
 }
 
+/// The right to the registers of the core of which a device consists. The description decides whether a component gets
+/// it; the kernel lets all of them name the registers, or none.
+#[derive(Debug)]
+pub struct CoreRegisters(());
+
+impl CoreRegisters {
+    /// It comes with the device's interrupt, which has this name.
+    #[doc(hidden)]
+    pub fn find(startup: &'static Startup, interrupt: &str) -> Option<Self> {
+        startup.find_pair(interrupt, RecordKind::Interrupt)?;
+        Some(Self(()))
+    }
+}
+
 /// Completes the order of accesses to devices and memory: all before it take place before all after it, as devices
 /// and other cores see them.
 pub fn barrier() {
@@ -88,6 +102,11 @@ impl Ports {
             ports: Capability::at(CPtr(ports)),
             first: first as u16,
         })
+    }
+
+    /// The capability.
+    pub(crate) fn capability(&self) -> crate::cap::IoPort {
+        self.ports
     }
 
     /// The port `offset` after the first one. The kernel refuses those of other devices.

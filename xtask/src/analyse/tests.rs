@@ -128,6 +128,12 @@ const OVERLOADS: &[(&str, &str, &str, &str)] = &[
     ("rates", "\"500 us\"", "\"900 us\"", "bus"),
     ("restarts", "\"15 ms\"", "\"38 ms\"", "client"),
     ("shell", "\"3 ms\"", "\"8 ms\"", "shell"),
+    (
+        "timers",
+        "\"5 ms\"\nperiod = \"20 ms\"\npriority = 100",
+        "\"14.5 ms\"\nperiod = \"20 ms\"\npriority = 100",
+        "judge",
+    ),
     ("tolls", "\"5 ms\"", "\"12 ms\"", "saver"),
 ];
 

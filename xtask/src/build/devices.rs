@@ -5,6 +5,7 @@ use system_description::System;
 
 use super::Request;
 use crate::Result;
+use crate::cli::AbiOption;
 use crate::platform::{Platform, Serial};
 
 /// The device whose registers are those of the platform's timer for users.
@@ -13,6 +14,15 @@ const TIMER: &str = "timer";
 const CLOCKS_OF_KERNEL: [&str; 2] = ["imx31", "imx6"];
 /// The device that is the serial port after the kernel's console.
 const SERIAL: &str = "serial";
+
+/// The options of the ABI without which the devices of a system's components are not there on a platform.
+pub(crate) fn options<'a>(system: &System, platform: &'a Platform) -> &'a [AbiOption] {
+    let mut interrupts = system.components.iter().flat_map(|one| &one.interrupts);
+    match interrupts.any(|used| used.device == TIMER) {
+        true => &platform.timer,
+        false => &[],
+    }
+}
 
 /// Refuses devices of components that work only with other options, or that the kernel uses.
 pub(super) fn require(system: &System, request: &Request<'_>) -> Result<()> {
@@ -58,7 +68,7 @@ fn logs_to_serial(platform: &Platform) -> bool {
 mod tests {
     use super::*;
     use crate::build::{RootTask, UserProfile};
-    use crate::cli::{AbiOption, Cores, Hardening, Kernel, LogLevel};
+    use crate::cli::{Cores, Hardening, Kernel, LogLevel};
     use crate::describe;
     use crate::system::System;
     use crate::workspace::Workspace;

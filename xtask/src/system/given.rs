@@ -197,7 +197,18 @@ fn fields(system: &System, one: &Component, all: &[&Component]) -> Vec<Field> {
         let (kind, what) = match (&device.resources.registers[..], &device.resources.ports[..]) {
             ([_, ..], _) => ("::userlib::given::Registers", "registers"),
             (_, [_, ..]) => ("::userlib::given::Ports", "I/O ports"),
-            _ => continue,
+            _ => {
+                fields.push(Field {
+                    name: device.name.clone(),
+                    kind: "::userlib::given::CoreRegisters".to_string(),
+                    find: format!(
+                        "::userlib::given::CoreRegisters::find(startup, \"{}-interrupt\")",
+                        device.name
+                    ),
+                    what: format!("The registers of the core that are `{}`", device.device),
+                });
+                continue;
+            }
         };
         let what = format!("The {what} of `{}`", device.device);
         fields.push(field(&device.name, kind, what));
@@ -356,6 +367,22 @@ mod tests {
         );
         let sources = of(&described(&text)).unwrap();
         assert!(sources["client"].contains("pub report: ::userlib::given::Registers,"));
+    }
+
+    #[test]
+    fn a_device_without_an_address_consists_of_registers_of_the_core() {
+        let mut system = described(TWO);
+        for device in system
+            .components
+            .iter_mut()
+            .flat_map(|one| &mut one.devices)
+        {
+            device.resources.registers.clear();
+        }
+        let client = &of(&system).unwrap()["client"];
+        assert!(client.contains("pub serial: ::userlib::given::CoreRegisters,"));
+        let found = "serial: ::userlib::given::CoreRegisters::find(startup, \"serial-interrupt\")";
+        assert!(client.contains(found));
     }
 
     #[test]

@@ -44,8 +44,8 @@ const SYSTEM: &str = "system";
 /// The system whose end needs several domains.
 const LAST_TURN: &str = "last-turn";
 
-/// The examples that are run on every platform: new users try the first, and the others drive a board's serial port.
-const EVERYWHERE: [&str; 3] = ["demo", "lines", "shell"];
+/// The examples that are run on every platform: new users try the first, and the others drive a board's devices.
+const EVERYWHERE: [&str; 4] = ["demo", "lines", "shell", "timers"];
 /// The examples that depend on an architecture: they read what a faulting thread has left behind.
 const ON_ARCHITECTURES: [&str; 2] = ["faults", "restarts"];
 /// The test of a trace.
@@ -157,9 +157,11 @@ pub(super) fn runs<'a>(
         return Ok(vec![part(if all { &own } else { filter })?]);
     }
     if let Some(folder) = project::folder() {
+        let system = System::of_project(workspace, &folder)?;
         return Ok(vec![Run {
             is_example: true,
-            ..run(System::of_project(workspace, &folder)?)
+            abi: with_devices(&arguments.abi, &system, workspace, platform)?,
+            ..run(system)
         }]);
     }
     let [
@@ -376,7 +378,7 @@ pub(super) fn runs<'a>(
                     true => Cores::TWO,
                     false => arguments.cores,
                 },
-                abi: usual_abi.clone(),
+                abi: with_devices(&usual_abi, &system, workspace, platform)?,
                 ..run(system)
             };
             if all && name == DEMO && is_traced_instead {
@@ -513,6 +515,19 @@ fn choose_files(runs: &mut [Run<'_>], suite: &str, fuzzer: &str) {
     }
 }
 
+/// The options `abi`, and those without which the devices of a system are not there.
+fn with_devices(
+    abi: &[AbiOption],
+    system: &System,
+    workspace: &Workspace,
+    platform: &Platform,
+) -> Result<Vec<AbiOption>> {
+    let mut all = [abi, &system.options(workspace, platform)?].concat();
+    all.sort_unstable();
+    all.dedup();
+    Ok(all)
+}
+
 /// A run on a kernel whose ABI has the processor's debug registers.
 fn with_breakpoints(mut run: Run<'_>) -> Run<'_> {
     run.abi.push(AbiOption::Hwdebug);
@@ -572,6 +587,24 @@ mod tests {
             let traced = runs.iter().filter(is_demo).filter(|run| run.is_traced);
             let counts: Vec<_> = traced.map(|run| run.cores.count).collect();
             assert_eq!(counts, [cores], "{name}");
+        }
+    }
+
+    #[test]
+    fn an_example_with_a_timer_has_the_option_that_it_needs() {
+        let workspace = Workspace::find().unwrap();
+        let line = ["cargo xtask", "test", "--filter", "system::timers"];
+        let Command::Test(arguments) = Cli::parse_from(line).command else {
+            panic!("not `test`")
+        };
+        for (name, abi) in [("pc99", &[][..]), ("hikey", &[AbiOption::UserTimer][..])] {
+            let platform = Platform::load(&workspace, name).unwrap();
+            let runs = runs(&workspace, &platform, &arguments, Scope::Portable).unwrap();
+            let all: Vec<_> = runs
+                .iter()
+                .map(|run| (&*run.system.name, &*run.abi))
+                .collect();
+            assert_eq!(all, [("timers", abi)], "{name}");
         }
     }
 

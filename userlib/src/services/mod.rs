@@ -1,0 +1,4 @@
+//! What services need that the example systems have as components: their protocols, and what they keep for their
+//! clients. The components add the devices.
+
+pub mod timers;

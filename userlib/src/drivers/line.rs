@@ -93,6 +93,13 @@ impl<const N: usize> Line<N> {
         }
     }
 
+    /// The letters so far.
+    pub fn letters(&self) -> &str {
+        let typed = self.letters.get(..self.length).unwrap_or_default();
+        // It has ASCII letters only.
+        core::str::from_utf8(typed).unwrap_or_default()
+    }
+
     /// The line; the next one is empty.
     pub fn take(&mut self) -> &str {
         let typed = self.letters.get(..self.length).unwrap_or_default();
@@ -147,7 +154,9 @@ mod tests {
     fn the_next_line_is_empty() {
         let mut line = Line::<8>::default();
         line.key(b'x');
+        assert_eq!(line.letters(), "x");
         assert_eq!(line.take(), "x");
+        assert_eq!(line.letters(), "");
         assert_eq!(line.take(), "");
     }
 }

@@ -127,6 +127,12 @@ const OVERLOADS: &[(&str, &str, &str, &str)] = &[
     ),
     ("rates", "\"500 us\"", "\"900 us\"", "bus"),
     ("restarts", "\"15 ms\"", "\"38 ms\"", "client"),
+    (
+        "serial",
+        "\"4 ms\"\nperiod = \"25 ms\"",
+        "\"17.5 ms\"\nperiod = \"25 ms\"",
+        "south",
+    ),
     ("shell", "\"3 ms\"", "\"8 ms\"", "shell"),
     (
         "timers",

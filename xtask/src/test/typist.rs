@@ -34,6 +34,11 @@ impl<'a, W: Write> Typist<'a, W> {
             // A machine that has ended reads nothing; the judgement of its output says what is missing.
             let _ = writeln!(keyboard, "{}", next.line);
         }
+        // What has been looked at is not looked at again, however much a system prints: only the beginning of the text may
+        // be at the end.
+        let longest = self.rest.first().map_or(0, |next| next.after.len());
+        let old = self.seen.len().saturating_sub(longest);
+        self.seen.drain(..old);
     }
 }
 

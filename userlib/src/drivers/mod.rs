@@ -1,6 +1,6 @@
 //! Drivers for the devices that each board has; the names are the same on all boards. A root task opens the one-shot
 //! timer [`Alarm`], and may give it to a component. A component to which a description gives a device makes a driver of it: of
-//! `timer` an [`OneShot`], of `serial` a [`Serial`], and of that a [`Writer`].
+//! `timer` an [`OneShot`], of `serial` a [`Serial`], and of that a [`Writer`], of `rtc` an `Rtc`.
 
 #[cfg(feature = "devices-zynqmp")]
 mod cadence_uart;
@@ -11,11 +11,15 @@ mod generic_timer;
 #[cfg(any(feature = "devices-imx31", feature = "devices-imx6"))]
 mod imx_uart;
 mod line;
+#[cfg(target_arch = "x86_64")]
+mod mc146818;
 mod one_shot;
 #[cfg(target_arch = "x86_64")]
 mod pit;
 #[cfg(feature = "devices-virt")]
 mod pl011;
+#[cfg(any(feature = "devices-virt", feature = "devices-zynqmp"))]
+mod second_counter;
 #[cfg(target_arch = "x86_64")]
 mod uart_16550;
 mod writer;
@@ -29,11 +33,15 @@ use generic_timer::{Device, Timer};
 #[cfg(any(feature = "devices-imx31", feature = "devices-imx6"))]
 pub use imx_uart::Serial;
 pub use line::{Key, Line};
+#[cfg(target_arch = "x86_64")]
+pub use mc146818::Rtc;
 pub use one_shot::OneShot;
 #[cfg(target_arch = "x86_64")]
 use pit::{Device, Timer};
 #[cfg(feature = "devices-virt")]
 pub use pl011::Serial;
+#[cfg(any(feature = "devices-virt", feature = "devices-zynqmp"))]
+pub use second_counter::Rtc;
 #[cfg(target_arch = "x86_64")]
 pub use uart_16550::Serial;
 pub use writer::Writer;

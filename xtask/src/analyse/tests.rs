@@ -127,6 +127,7 @@ const OVERLOADS: &[(&str, &str, &str, &str)] = &[
     ),
     ("rates", "\"500 us\"", "\"900 us\"", "bus"),
     ("restarts", "\"15 ms\"", "\"38 ms\"", "client"),
+    ("rtc", "cost = \"3 ms\"", "cost = \"4 ms\"", "watch"),
     (
         "serial",
         "\"4 ms\"\nperiod = \"25 ms\"",

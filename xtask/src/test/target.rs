@@ -39,6 +39,8 @@ const FUZZ_SEED: &str = "seed";
 const FUZZ_CALLS: &str = "calls";
 const FUZZ_DIVISOR: &str = "divisor";
 const FUZZ_TRACE: &str = "trace";
+/// The date with which virtual time begins in examples, so that no run depends on the day: soon a leap day begins.
+const DATE: &str = "base=2028-02-28T23:59:50,clock=vm";
 /// The parameter with the attacks against which the kernel is hardened.
 const HARDENED: &str = "hardened";
 /// The parameter that is not empty if time is the host's.
@@ -344,6 +346,9 @@ impl Run<'_> {
         let mut more: Vec<OsString> = Vec::new();
         if let Some(memory) = self.memory {
             more.extend(["-m".into(), format!("{memory}M").into()]);
+        }
+        if self.is_example && self.is_virtual() {
+            more.extend(["-rtc".into(), DATE.into()]);
         }
         if let Some((_, arguments)) = self.variant {
             more.extend(arguments.iter().map(OsString::from));

@@ -1,6 +1,6 @@
 //! Drivers for the devices that each board has; the names are the same on all boards. A root task opens the one-shot
 //! timer [`Alarm`], and may give it to a component. A component to which a description gives a device makes a driver of it: of
-//! `timer` an [`OneShot`], of `serial` a [`Serial`], and of that a [`Writer`], of `rtc` an `Rtc`.
+//! `timer` an [`OneShot`], of `serial` a [`Serial`], and of that a [`Writer`], of `rtc` an `Rtc`, and of `gpio` a `Gpio`.
 
 #[cfg(feature = "devices-zynqmp")]
 mod cadence_uart;
@@ -8,6 +8,8 @@ mod cadence_uart;
 mod epit;
 #[cfg(any(feature = "devices-virt", feature = "devices-zynqmp"))]
 mod generic_timer;
+#[cfg(feature = "devices-imx6")]
+mod imx_gpio;
 #[cfg(any(feature = "devices-imx31", feature = "devices-imx6"))]
 mod imx_uart;
 mod line;
@@ -30,6 +32,8 @@ pub use cadence_uart::Serial;
 use epit::{Device, Timer};
 #[cfg(any(feature = "devices-virt", feature = "devices-zynqmp"))]
 use generic_timer::{Device, Timer};
+#[cfg(feature = "devices-imx6")]
+pub use imx_gpio::Gpio;
 #[cfg(any(feature = "devices-imx31", feature = "devices-imx6"))]
 pub use imx_uart::Serial;
 pub use line::{Key, Line};

@@ -3,4 +3,5 @@
 
 pub mod dates;
 pub mod lines;
+pub mod pins;
 pub mod timers;

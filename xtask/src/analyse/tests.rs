@@ -86,6 +86,12 @@ const OVERLOADS: &[(&str, &str, &str, &str)] = &[
     ("faults", "\"2 ms\"", "\"17 ms\"", "faulty"),
     ("gedf", "120 ms", "290 ms", "third"),
     (
+        "gpio",
+        "\"2 ms\"\nperiod = \"50 ms\"",
+        "\"45.5 ms\"\nperiod = \"50 ms\"",
+        "button",
+    ),
+    (
         "idlers",
         "service = \"4 ms\"",
         "service = \"140 ms\"",
@@ -148,7 +154,10 @@ const OVERLOADS: &[(&str, &str, &str, &str)] = &[
 fn overloaded(name: &str, before: &str, after: &str) -> Report {
     let text = text_of(name);
     assert!(text.contains(before), "{name}: {before}");
-    report(&text.replacen(before, after, 1))
+    let system = Files::load(&Workspace::find().unwrap(), name).unwrap();
+    let mut platforms = ["pc99", "sabre"].into_iter();
+    let platform = platforms.find(|name| system.runs_on(name));
+    report_on(&text.replacen(before, after, 1), platform.unwrap())
 }
 
 #[test]

@@ -45,7 +45,7 @@ const SYSTEM: &str = "system";
 const LAST_TURN: &str = "last-turn";
 
 /// The examples that are run on every platform: new users try the first, and the others drive a board's devices.
-const EVERYWHERE: [&str; 6] = ["demo", "lines", "rtc", "serial", "shell", "timers"];
+const EVERYWHERE: [&str; 7] = ["demo", "gpio", "lines", "rtc", "serial", "shell", "timers"];
 /// The examples that depend on an architecture: they read what a faulting thread has left behind.
 const ON_ARCHITECTURES: [&str; 2] = ["faults", "restarts"];
 /// The test of a trace.

@@ -8,7 +8,7 @@ use kernel::arch::UserContext;
 use kernel::invoke::Error;
 use kernel::object::Fault;
 
-use crate::common::{passive_server, sender, server, word};
+use crate::common::server;
 
 /// A handler that waits, and a task with faults that are sent to it with badge 6.
 struct Scene {
@@ -21,10 +21,6 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
-        Self::with(server)
-    }
-
-    fn with(server: impl Fn(&mut Machine, &'static str, u8, CPtr, CPtr) -> Task) -> Self {
         let mut machine = Machine::new();
         let (endpoint, reply) = (machine.endpoint(), machine.reply());
         let handler = server(&mut machine, "handler", 20, endpoint, reply);
@@ -212,37 +208,6 @@ fn a_thread_without_space_has_an_invalid_root() {
 }
 
 #[test]
-fn a_passive_handler_runs_on_the_time_of_the_faulter() {
-    let mut scene = Scene::with(passive_server);
-    scene.machine.fault(scene.task, VM);
-    assert_eq!(scene.machine.running(), "handler");
-    assert_eq!(scene.machine.holder(scene.task.context), "handler");
-    scene.reply(0, &[]);
-    assert!(scene.machine.runs(scene.task));
-    assert_eq!(scene.machine.holder(scene.task.context), "task");
-}
-
-#[test]
-fn faults_queue_with_messages_by_priority() {
-    let mut machine = Machine::new();
-    let (endpoint, reply) = (machine.endpoint(), machine.reply());
-    let spec = Spec::new("task", 30).active().fault_handler(endpoint);
-    let task = machine.spawn(spec);
-    machine.rest();
-    machine.fault(task, VM);
-    assert_eq!(machine.state(task), State::Sending);
-    sender(&mut machine, "low", 10, endpoint, &word(1));
-    sender(&mut machine, "high", 50, endpoint, &word(2));
-    let receiver = machine.spawn(Spec::new("receiver", 240).active());
-    let mut labels = Vec::new();
-    for _ in 0..3 {
-        machine.recv(receiver, endpoint, reply);
-        labels.push(machine.received(receiver).label);
-    }
-    assert_eq!(labels, [0, FaultLabel::VmFault as usize, 0]);
-}
-
-#[test]
 fn a_fault_without_reply_object_stops_the_thread() {
     let mut scene = Scene::new();
     scene.machine.suspend(scene.handler);
@@ -291,17 +256,6 @@ fn cancelling_badged_sends_stops_faulters() {
         .in_root(Method::CNodeCancelBadgedSends, badged, &[])
         .unwrap();
     assert_eq!(machine.state(task), State::Inactive);
-}
-
-#[test]
-fn suspending_forgets_a_fault() {
-    let mut scene = Scene::new();
-    scene.machine.fault(scene.task, VM);
-    scene.machine.suspend(scene.task);
-    scene.machine.resume(scene.task);
-    scene.reply(0, &[]);
-    assert!(scene.machine.runs(scene.task));
-    assert_eq!(scene.machine.state(scene.handler), State::Receiving);
 }
 
 #[test]

@@ -103,19 +103,6 @@ fn after_the_reply_it_waits_for_its_budget() {
 }
 
 #[test]
-fn the_handler_may_give_more() {
-    let mut scene = Scene::new();
-    scene.machine.advance(100);
-    // While the task is blocked, it gets a fresh budget.
-    let budget = BUDGET.badge(55);
-    scene.machine.configure(scene.task.context, budget).unwrap();
-    scene.reply(0, &[]);
-    assert!(scene.machine.runs(scene.task));
-    scene.machine.advance(100);
-    scene.assert_timeout(100);
-}
-
-#[test]
 fn the_handler_may_stop_or_redirect_it() {
     let mut scene = Scene::new();
     scene.machine.advance(100);
@@ -185,25 +172,6 @@ fn a_timeout_waits_for_its_handler() {
     assert!(scene.machine.runs(scene.task));
     scene.machine.wait(scene.task, never);
     assert_eq!(scene.machine.running(), "late");
-}
-
-#[test]
-fn a_passive_handler_is_of_no_use() {
-    let mut machine = Machine::new();
-    let (endpoint, reply) = (machine.endpoint(), machine.reply());
-    let handler = passive_server(&mut machine, "handler", 20, endpoint, reply);
-    let spec = Spec::new("task", 10)
-        .budget(BUDGET)
-        .timeout_handler(endpoint);
-    let task = machine.spawn(spec);
-    machine.advance(100);
-    assert_eq!(machine.running(), "none");
-    assert_eq!(machine.state(handler), State::Runnable);
-    assert_eq!(machine.holder(task.context), "task");
-    assert_eq!(
-        machine.received(handler).label,
-        FaultLabel::Timeout as usize
-    );
 }
 
 #[test]

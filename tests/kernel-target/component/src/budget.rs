@@ -25,7 +25,6 @@ tests![
     a_periodic_higher_priority_thread_preempts,
     round_robin_takes_turns,
     preemption_keeps_the_turn,
-    yielding_goes_behind_equals,
     yielding_sleeps_for_a_period,
     yielded_time_is_not_consumed,
     extra_refills_bring_time_back_earlier,
@@ -200,21 +199,6 @@ fn preemption_keeps_the_turn(test: &mut Test) -> Outcome {
         test.sleep(ms(3))?;
     }
     check_eq!(noted(), "c");
-    Ok(())
-}
-
-fn yielding_goes_behind_equals(test: &mut Test) -> Outcome {
-    for letter in ['a', 'b', 'c'] {
-        let thread = test.timed(BELOW, LONG, move || {
-            for _ in 0..3 {
-                note(letter);
-                syscall::yield_now();
-            }
-        })?;
-        thread.start()?;
-    }
-    test.let_others_run()?;
-    check_eq!(noted(), "cbacbacba");
     Ok(())
 }
 

@@ -5,12 +5,12 @@ use crate::support::arch::{
     UNDEFINED_NUMBER,
 };
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, SLICE, Test};
+use crate::support::{ABOVE, Outcome, SLICE, Test};
 use crate::{check, check_eq};
 use abi::fault::FaultLabel;
 use abi::registers::{FLAGS, PC, SYSCALL_BYTES, UNKNOWN_SYSCALL};
 use userlib::cap::{Attributes, Endpoint, Frame, Reply};
-use userlib::{CPtr, Error, Fault, Message, Received, Rights};
+use userlib::{CPtr, Fault, Message, Rights};
 
 tests![
     reading_nothing,
@@ -26,14 +26,9 @@ tests![
     unknown_system_calls_show_all_registers,
     unknown_system_calls_can_be_emulated,
     unknown_system_calls_are_repeated,
-    a_refused_system_call_stops_the_thread,
     capability_faults_can_be_resolved,
     faults_carry_the_badge,
-    faults_wait_in_order_of_priority,
     faults_without_a_handler_stop_the_thread,
-    handlers_without_a_reply_object_stop_the_thread,
-    passive_handlers_run_on_the_faulters_time,
-    suspending_forgets_the_fault,
     deleting_the_handler_stops_the_thread,
     handlers_may_be_replaced_after_the_fault,
     faults_in_a_fault_handler,
@@ -321,18 +316,6 @@ fn unknown_system_calls_are_repeated(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn a_refused_system_call_stops_the_thread(test: &mut Test) -> Outcome {
-    let watched = unknown(test, UNKNOWN)?;
-    watched.message();
-    watched.reply.send(Message::empty(5));
-    test.let_others_run()?;
-    check!(watched.is_quiet());
-    check_eq!(noted(), "");
-    watched.thread.start()?;
-    watched.message();
-    Ok(())
-}
-
 fn capability_faults_can_be_resolved(test: &mut Test) -> Outcome {
     let endpoint: Endpoint = test.create()?;
     let slot = test.empty_slot()?;
@@ -369,24 +352,6 @@ fn faults_carry_the_badge(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn faults_wait_in_order_of_priority(test: &mut Test) -> Outcome {
-    let endpoint: Endpoint = test.create()?;
-    for (badge, priority) in [(1, 60), (2, 70), (3, 50), (4, 70)] {
-        let handler = test.badge(endpoint, badge)?;
-        let thread = test.thread_with(priority, Some(SLICE), handler, || {
-            // SAFETY: it only faults.
-            unsafe { arch::undefined() };
-        })?;
-        thread.start()?;
-        test.let_others_run()?;
-    }
-    for badge in [2, 4, 1, 3] {
-        let received = endpoint.nb_wait();
-        check_eq!(received.map(|received| received.badge), Some(badge));
-    }
-    Ok(())
-}
-
 fn faults_without_a_handler_stop_the_thread(test: &mut Test) -> Outcome {
     let thread = test.thread_with(ABOVE, Some(SLICE), CPtr::NULL, || {
         note('a');
@@ -405,71 +370,6 @@ fn faults_without_a_handler_stop_the_thread(test: &mut Test) -> Outcome {
     thread.tcb.set_space(faults, cnode, 0, vspace)?;
     thread.tcb.write_registers(true, &registers)?;
     check_eq!(noted(), "ab");
-    Ok(())
-}
-
-fn handlers_without_a_reply_object_stop_the_thread(test: &mut Test) -> Outcome {
-    let watched = undefined(test)?;
-    let message = watched.endpoint.nb_wait();
-    check!(message.is_some());
-    watched.reply.send(Message::empty(0));
-    test.let_others_run()?;
-    check!(watched.is_quiet());
-    // When resumed, it faults again.
-    watched.thread.start()?;
-    watched.message();
-    Ok(())
-}
-
-fn passive_handlers_run_on_the_faulters_time(test: &mut Test) -> Outcome {
-    let endpoint: Endpoint = test.create()?;
-    let reply: Reply = test.create()?;
-    test.spawn_passive(BELOW, move || {
-        let mut received: Received = endpoint.recv(reply);
-        loop {
-            let message = received.message.unwrap_or(Message::empty(0));
-            if message.label() != FaultLabel::UserException as usize {
-                // The thread has ended.
-                note('e');
-                return;
-            }
-            note('h');
-            let next = message.word(0) + UNDEFINED_BYTES;
-            received = endpoint.reply_recv(Message::new(0, &[next]), reply);
-        }
-    })?;
-    let thread = test.thread_with(ABOVE, Some(SLICE), endpoint, || {
-        // SAFETY: it only faults.
-        unsafe { arch::undefined() };
-        note('a');
-        // SAFETY: it only faults.
-        unsafe { arch::undefined() };
-        note('b');
-    })?;
-    thread.start()?;
-    check_eq!(noted(), "");
-    check_eq!(
-        thread.sched_context.unbind_object(thread.tcb),
-        Err(Error::IllegalOperation)
-    );
-    test.let_others_run()?;
-    check_eq!(noted(), "hahbe");
-    Ok(())
-}
-
-fn suspending_forgets_the_fault(test: &mut Test) -> Outcome {
-    let watched = undefined(test)?;
-    watched.thread.tcb.suspend()?;
-    check!(watched.is_quiet());
-    watched.thread.start()?;
-    watched.message();
-    // The same after the fault was received: the reply has no effect.
-    watched.thread.tcb.suspend()?;
-    let next = address_of(arch::undefined as *const ()) + UNDEFINED_BYTES;
-    watched.reply.send(Message::new(0, &[next]));
-    check_eq!(noted(), "");
-    watched.thread.start()?;
-    watched.message();
     Ok(())
 }
 

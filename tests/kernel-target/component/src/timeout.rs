@@ -7,7 +7,7 @@ use abi::Method;
 use abi::fault::{FaultLabel, TIMEOUT_LENGTH};
 use userlib::cap::{Endpoint, Notification, Registers, Reply, SchedParameters, Tcb};
 use userlib::invoke::invoke;
-use userlib::{CPtr, Error, Fault, Message, Microseconds, Rights, Thread, syscall};
+use userlib::{CPtr, Error, Fault, Message, Microseconds, Rights, Thread};
 
 tests![
     handlers_must_be_endpoints,
@@ -15,21 +15,13 @@ tests![
     the_message_names_the_context_and_its_consumption,
     the_message_resets_what_was_consumed,
     without_context_there_is_only_the_badge,
-    the_answer_does_not_replenish,
     time_and_an_answer_let_it_go_on,
     an_answer_with_registers_starts_over,
     another_label_stops_the_thread,
     without_handler_there_is_no_fault,
     a_handler_taken_away_hears_nothing,
     round_robin_has_no_timeouts,
-    yielding_is_no_timeout,
-    stopping_the_thread_takes_the_fault_back,
-    without_reply_object_the_thread_stops,
-    deleting_the_reply_object_stops_the_thread,
-    handlers_need_time_of_their_own,
     a_server_is_reset_and_its_client_told,
-    nested_servers_fault_one_after_another,
-    a_dead_server_gives_time_back,
 ];
 
 /// A period longer than any test.
@@ -153,21 +145,6 @@ fn without_context_there_is_only_the_badge(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn the_answer_does_not_replenish(test: &mut Test) -> Outcome {
-    let scene = busy(test)?;
-    scene.expect_timeout();
-    scene.reply.send(Message::empty(0));
-    test.let_others_run()?;
-    // No second fault: the thread waits for its replenishment.
-    check!(scene.endpoint.nb_recv(scene.reply).is_none());
-    // The context is still the thread's.
-    check_eq!(
-        scene.thread.sched_context.unbind_object(scene.thread.tcb),
-        Ok(())
-    );
-    Ok(())
-}
-
 fn time_and_an_answer_let_it_go_on(test: &mut Test) -> Outcome {
     let scene = busy(test)?;
     let context = scene.thread.sched_context;
@@ -267,80 +244,6 @@ fn round_robin_has_no_timeouts(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn yielding_is_no_timeout(test: &mut Test) -> Outcome {
-    let scene = scene(test, || {
-        note('a');
-        syscall::yield_now();
-        note('b');
-    })?;
-    // Enough that the budget does not end by itself.
-    let context = scene.thread.sched_context;
-    let long = SchedParameters::new(ms(5000), NEVER);
-    test.sched_control.configure(context, &long)?;
-    scene.thread.start()?;
-    test.let_others_run()?;
-    check_eq!(noted(), "a");
-    check!(scene.endpoint.nb_recv(scene.reply).is_none());
-    Ok(())
-}
-
-fn stopping_the_thread_takes_the_fault_back(test: &mut Test) -> Outcome {
-    let scene = busy(test)?;
-    test.let_others_run()?;
-    scene.thread.tcb.suspend()?;
-    check!(scene.endpoint.nb_recv(scene.reply).is_none());
-    scene.thread.start()?;
-    test.let_others_run()?;
-    check!(scene.endpoint.nb_recv(scene.reply).is_none());
-    Ok(())
-}
-
-fn without_reply_object_the_thread_stops(test: &mut Test) -> Outcome {
-    let scene = busy(test)?;
-    check!(scene.endpoint.wait().message.is_some());
-    test.sched_control
-        .configure(scene.thread.sched_context, &SHORT)?;
-    test.let_others_run()?;
-    check!(scene.endpoint.nb_recv(scene.reply).is_none());
-    scene.thread.start()?;
-    scene.expect_timeout();
-    Ok(())
-}
-
-fn deleting_the_reply_object_stops_the_thread(test: &mut Test) -> Outcome {
-    let scene = busy(test)?;
-    scene.expect_timeout();
-    test.delete(scene.reply)?;
-    test.sched_control
-        .configure(scene.thread.sched_context, &SHORT)?;
-    test.let_others_run()?;
-    check!(scene.endpoint.nb_wait().is_none());
-    scene.thread.start()?;
-    check!(scene.endpoint.wait().message.is_some());
-    Ok(())
-}
-
-fn handlers_need_time_of_their_own(test: &mut Test) -> Outcome {
-    let scene = busy(test)?;
-    let (endpoint, reply) = (scene.endpoint, scene.reply);
-    let handler = test.passive(ABOVE, move || {
-        endpoint.recv(reply);
-        note('h');
-        endpoint.recv(reply);
-    })?;
-    let time = test.create_sched_context(&SLICE)?;
-    time.bind(handler.tcb)?;
-    handler.start()?;
-    time.unbind()?;
-    test.let_others_run()?;
-    // It has the message, but the context of the faulting thread is not donated to it.
-    check!(endpoint.nb_wait().is_none());
-    check_eq!(noted(), "a");
-    time.bind(handler.tcb)?;
-    check_eq!(noted(), "ah");
-    Ok(())
-}
-
 /// A passive server below the test that reports its timeouts to the test.
 struct Server {
     thread: Thread,
@@ -349,16 +252,12 @@ struct Server {
     reply: Reply,
 }
 
-fn server(
-    test: &mut Test,
-    timeouts: Endpoint,
-    work: impl FnOnce(Endpoint) + Send + 'static,
-) -> Outcome<Server> {
+fn server(test: &mut Test, timeouts: Endpoint) -> Outcome<Server> {
     let endpoint: Endpoint = test.create()?;
     let reply: Reply = test.create()?;
     let thread = test.passive(BELOW, move || {
         endpoint.recv(reply);
-        work(endpoint);
+        spin()
     })?;
     thread.tcb.set_timeout_endpoint(timeouts)?;
     let start = thread.tcb.read_registers(false)?;
@@ -397,7 +296,7 @@ fn client(test: &mut Test, endpoint: Endpoint) -> Outcome<Thread> {
 
 fn a_server_is_reset_and_its_client_told(test: &mut Test) -> Outcome {
     let (timeouts, fault): (Endpoint, Reply) = (test.create()?, test.create()?);
-    let server = server(test, timeouts, |_| spin())?;
+    let server = server(test, timeouts)?;
     for told in ["d", "dd"] {
         let client = client(test, server.endpoint)?;
         let message = timeouts.recv(fault).message.unwrap_or(Message::empty(0));
@@ -413,54 +312,5 @@ fn a_server_is_reset_and_its_client_told(test: &mut Test) -> Outcome {
         fault.send(server.start.timeout_reply());
         server.let_wait(test)?;
     }
-    Ok(())
-}
-
-fn nested_servers_fault_one_after_another(test: &mut Test) -> Outcome {
-    let (timeouts, fault): (Endpoint, Reply) = (test.create()?, test.create()?);
-    let (of_inner, of_outer) = (test.badge(timeouts, 1)?, test.badge(timeouts, 2)?);
-    let inner = server(test, of_inner, |_| spin())?;
-    let next = inner.endpoint;
-    let outer = server(test, of_outer, move |_| {
-        next.call(Message::empty(0));
-        note('o');
-    })?;
-    let client = client(test, outer.endpoint)?;
-    check_eq!(timeouts.recv(fault).badge, 1);
-    inner.reply.send(Message::empty(9));
-    // The outer server has the context again, but there is no budget left.
-    let other: Reply = test.create()?;
-    check_eq!(timeouts.recv(other).badge, 2);
-    check_eq!(noted(), "");
-    // The client has no timeout handler, and waits.
-    outer.reply.send(Message::empty(3));
-    test.let_others_run()?;
-    check!(timeouts.nb_wait().is_none());
-    check_eq!(noted(), "");
-    check_eq!(client.sched_context.unbind_object(client.tcb), Ok(()));
-    let time = test.create_sched_context(&SLICE)?;
-    time.bind(client.tcb)?;
-    check_eq!(noted(), "d");
-    Ok(())
-}
-
-fn a_dead_server_gives_time_back(test: &mut Test) -> Outcome {
-    let (timeouts, fault): (Endpoint, Reply) = (test.create()?, test.create()?);
-    let server = server(test, timeouts, |_| spin())?;
-    let client = client(test, server.endpoint)?;
-    check!(timeouts.recv(fault).message.is_some());
-    test.delete(server.thread.tcb)?;
-    let context = client.sched_context;
-    check_eq!(context.yield_to(), Err(Error::IllegalOperation));
-    test.delete(server.reply)?;
-    check_eq!(context.unbind_object(client.tcb), Ok(()));
-    // The client was stopped in its call; when resumed, it calls again, and the test answers.
-    context.bind(client.tcb)?;
-    test.sched_control.configure(context, &SLICE)?;
-    client.start()?;
-    let other: Reply = test.create()?;
-    check!(server.endpoint.recv(other).message.is_some());
-    other.send(Message::empty(1));
-    check_eq!(noted(), "b");
     Ok(())
 }

@@ -15,19 +15,15 @@ impl<A: Arch> Scheduler<A> {
     /// The current thread may have got another context in this entry, by donation from a caller that was waiting or
     /// from a notification. If that has no budget left, the thread waits for a replenishment.
     pub(crate) fn pick(&mut self) {
-        let mut current = self.core.current;
-        if let Some(thread) = current {
-            match self.readiness(thread) {
-                Readiness::NotReady => current = None,
-                Readiness::LacksBudget
-                    if self[thread].sched_context != self.core.current_context
-                        && self[thread].membership == Membership::None =>
-                {
-                    self.postpone(thread);
-                    self.choose_again();
-                }
-                Readiness::LacksBudget | Readiness::Ready => {}
-            }
+        let current = self.core.current;
+        let current = current.filter(|current| self.is_schedulable(*current));
+        if let Some(thread) = current
+            && self[thread].sched_context != self.core.current_context
+            && self[thread].membership == Membership::None
+            && self.readiness(thread) == Readiness::LacksBudget
+        {
+            self.postpone(thread);
+            self.choose_again();
         }
         let decision = core::mem::replace(&mut self.core.decision, Decision::Resume);
         let chosen = match decision {

@@ -5,10 +5,10 @@ use crate::support::protocol::names;
 use crate::support::{ABOVE, INVALID_ROOT, Outcome, SLICE, Test};
 use crate::{check, check_eq};
 use abi::sizes::ASID_POOL_BITS;
-use abi::{Method, Rights, WORD_BITS};
+use abi::{Method, Rights};
 use userlib::cap::{
-    AsidControl, AsidPool, Attributes, CNode, Endpoint, Frame, PageTable, Reply, Slot, Table, Tcb,
-    Untyped, VSpace,
+    AsidControl, AsidPool, Attributes, Endpoint, Frame, PageTable, Reply, Table, Tcb, Untyped,
+    VSpace,
 };
 use userlib::invoke::invoke;
 use userlib::{CPtr, Capability, Error, Fault, Result};
@@ -138,26 +138,7 @@ fn memory_in_use_makes_no_pool(test: &mut Test) -> Outcome {
 
 fn destinations_are_checked(test: &mut Test) -> Outcome {
     let memory: Untyped = test.create_sized(ASID_POOL_BITS)?;
-    let empty = test.empty_slot()?;
-    let endpoint: Endpoint = test.create()?;
-    let full = test.slot(endpoint);
-    let at = |root, depth| Slot {
-        root,
-        depth,
-        ..empty
-    };
-    let range = Err(Error::Range {
-        minimum: 1,
-        maximum: WORD_BITS,
-    });
-    for (slot, expected) in [
-        (at(CNode(endpoint.0), WORD_BITS), INVALID_ROOT),
-        (at(CNode(CPtr::NULL), 0), INVALID_ROOT),
-        (at(empty.root, 0), range),
-        (at(empty.root, WORD_BITS + 1), range),
-        (full, Err(Error::DeleteFirst)),
-        (empty, Ok(())),
-    ] {
+    for (slot, expected) in test.destinations()? {
         check_eq!(control(test).make_pool(memory, slot), expected);
     }
     Ok(())

@@ -2,8 +2,8 @@
 
 use crate::support::{Outcome, Test};
 use crate::{check, check_eq};
-use abi::{LookupFailure, Method, WORD_BITS, slots};
-use userlib::cap::{CNode, Endpoint, IoPort, IoPortControl, Slot};
+use abi::{Method, slots};
+use userlib::cap::{IoPort, IoPortControl};
 use userlib::invoke::invoke;
 use userlib::{CPtr, Capability, Error, Fault, Result};
 
@@ -116,28 +116,7 @@ fn ports_are_issued_once(test: &mut Test) -> Outcome {
 }
 
 fn destinations_are_checked(test: &mut Test) -> Outcome {
-    let empty = test.empty_slot()?;
-    let endpoint: Endpoint = test.create()?;
-    let at = |root, depth| Slot {
-        root,
-        depth,
-        ..empty
-    };
-    let range = Err(Error::Range {
-        minimum: 1,
-        maximum: WORD_BITS,
-    });
-    let invalid = Err(Error::FailedLookup {
-        source: false,
-        failure: LookupFailure::InvalidRoot,
-    });
-    for (slot, expected) in [
-        (at(CNode(endpoint.0), 0), invalid),
-        (at(empty.root, 0), range),
-        (at(empty.root, WORD_BITS + 1), range),
-        (test.slot(endpoint), Err(Error::DeleteFirst)),
-        (empty, Ok(())),
-    ] {
+    for (slot, expected) in test.destinations()? {
         check_eq!(CONTROL.issue(NOWHERE, NOWHERE, slot), expected);
     }
     Ok(())
@@ -145,11 +124,7 @@ fn destinations_are_checked(test: &mut Test) -> Outcome {
 
 fn checks_come_in_order(test: &mut Test) -> Outcome {
     issue(test, NOWHERE, NOWHERE + 7)?;
-    let nowhere = Slot {
-        root: CNode(CPtr::NULL),
-        index: 0,
-        depth: 0,
-    };
+    let nowhere = test.nowhere()?;
     let result = CONTROL.issue(NOWHERE + 1, NOWHERE, nowhere);
     check_eq!(result, Err(Error::InvalidArgument(1)));
     let result = CONTROL.issue(NOWHERE, NOWHERE + 1, nowhere);
@@ -265,7 +240,15 @@ fn long_ranges_are_issued_as_a_whole(test: &mut Test) -> Outcome {
     let (first, last) = (0x9021, 0xd01e);
     let long = issue(test, first, last)?;
     let taken = Some(Error::RevokeFirst);
-    for port in [first, first + 0x1e, first + 0x1f, 0xa000, 0xcfff, 0xd000, last] {
+    for port in [
+        first,
+        first + 0x1e,
+        first + 0x1f,
+        0xa000,
+        0xcfff,
+        0xd000,
+        last,
+    ] {
         check_eq!(issue(test, port, port).err(), taken);
     }
     check_eq!(issue(test, 0x8000, first).err(), taken);

@@ -4,8 +4,8 @@ use crate::support::events::{note, noted};
 use crate::support::timer::Timer;
 use crate::support::{ABOVE, Outcome, Test, ms, relax};
 use crate::{check, check_eq};
-use abi::{LookupFailure, Method, Rights, WORD_BITS, slots};
-use userlib::cap::{CNode, Endpoint, IrqControl, IrqHandler, Notification, Slot};
+use abi::{Method, Rights, slots};
+use userlib::cap::{Endpoint, IrqControl, IrqHandler, Notification, Slot};
 use userlib::invoke::invoke;
 use userlib::{CPtr, Capability, Error, Result};
 
@@ -140,32 +140,11 @@ fn numbers_have_a_limit(test: &mut Test) -> Outcome {
 }
 
 fn destinations_are_checked(test: &mut Test) -> Outcome {
-    let empty = test.empty_slot()?;
-    let endpoint: Endpoint = test.create()?;
-    let at = |root, depth| Slot {
-        root,
-        depth,
-        ..empty
-    };
-    let range = Err(Error::Range {
-        minimum: 1,
-        maximum: WORD_BITS,
-    });
-    let invalid = Err(Error::FailedLookup {
-        source: false,
-        failure: LookupFailure::InvalidRoot,
-    });
-    for (slot, expected) in [
-        (at(CNode(endpoint.0), 0), invalid),
-        (at(empty.root, 0), range),
-        (at(empty.root, WORD_BITS + 1), range),
-        (test.slot(endpoint), Err(Error::DeleteFirst)),
-        (empty, Ok(())),
-        // That the line is taken is checked before the destination.
-        (at(CNode(endpoint.0), 0), Err(Error::RevokeFirst)),
-    ] {
+    for (slot, expected) in test.destinations()? {
         check_eq!(get(LINE, slot), expected);
     }
+    // That the line is taken is checked before the destination.
+    check_eq!(get(LINE, test.nowhere()?), Err(Error::RevokeFirst));
     Ok(())
 }
 

@@ -1,8 +1,9 @@
 //! Errors that several tests expect.
 
 use super::Test;
+use abi::WORD_BITS;
 use userlib::cap::{CNode, Endpoint, Slot};
-use userlib::{Error, LookupFailure, Result};
+use userlib::{CPtr, Error, LookupFailure, Result};
 
 /// The error when the root of a destination is not a CNode.
 pub const INVALID_ROOT: Result = Err(Error::FailedLookup {
@@ -24,5 +25,24 @@ impl Test {
             index: 0,
             depth: 0,
         })
+    }
+
+    /// Destinations of a new capability, and the answer to each: several that are refused, and an empty slot.
+    pub fn destinations(&mut self) -> Result<[(Slot, Result); 6]> {
+        let empty = self.empty_slot()?;
+        let endpoint: Endpoint = self.create()?;
+        let at = |root, depth| Slot {
+            root,
+            depth,
+            ..empty
+        };
+        Ok([
+            (at(CNode(endpoint.0), WORD_BITS), INVALID_ROOT),
+            (at(CNode(CPtr::NULL), 0), INVALID_ROOT),
+            (at(empty.root, 0), range(1, WORD_BITS)),
+            (at(empty.root, WORD_BITS + 1), range(1, WORD_BITS)),
+            (self.slot(endpoint), Err(Error::DeleteFirst)),
+            (empty, Ok(())),
+        ])
     }
 }

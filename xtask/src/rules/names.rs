@@ -6,7 +6,13 @@ use std::path::Path;
 use super::{Repository, comment, prose};
 
 /// Folders that are not here: that of build outputs, and those that a reader of the book makes.
-const MADE: &[&str] = &["target/", "systems/hello", ".vscode/", "components/"];
+const MADE: &[&str] = &[
+    "target/",
+    "systems/hello",
+    ".vscode/",
+    "components/",
+    "protocols/",
+];
 
 /// The page with the words of other systems, in the first column of its tables.
 const OTHERS: &str = "docs/src/coming-from.md";

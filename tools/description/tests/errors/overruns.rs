@@ -1,4 +1,4 @@
-//! Texts in which the time for overruns does not fit.
+//! Texts in which the time for overruns, or for the operations of a protocol, does not fit.
 
 use super::{Case, Kind};
 
@@ -54,5 +54,37 @@ pub(super) const CASES: &[Case] = &[
             Kind::BadThreshold,
             "s:8:10: error: `b` cannot call `c.y` in its emergency time: that is 1 ms, and the threshold needs 1.02 ms; lengthen it, or lower the threshold",
         )],
+    ),
+    (
+        r#"[component.a]
+        budget = "5 ms"
+        period = "10 ms"
+        calls.b = { to = "b.e", operations = ["put", "pop"], cost = "1 ms" }
+        [component.b]
+        passive = true
+        serves.e = { protocol = "p::e", threshold = "2 ms", cost = { get = "1 ms", put = "2 ms", 9 = "1 ms" } }
+        serves.f.cost = { get = "1 ms" }"#,
+        &[
+            (
+                Kind::UnknownName,
+                "s:4:54: error: there is no operation `pop` with a cost at `b.e`; there are `get`, `put`, `9`",
+            ),
+            (
+                Kind::Conflict,
+                "s:4:69: error: the cost of a request is that of its operations; remove `cost` or `operations`",
+            ),
+            (
+                Kind::BadThreshold,
+                r#"s:7:53: error: the threshold 2 ms does not cover the operation `put`: 2 ms and 20 us for the kernel; write at least `threshold = "2.02 ms"`"#,
+            ),
+            (
+                Kind::BadName,
+                "s:7:98: error: `9` is no name of an operation; write the name of the function in the protocol",
+            ),
+            (
+                Kind::Conflict,
+                r#"s:8:25: error: operations without a protocol have no costs; add `protocol = "CRATE::MODULE"`, or write one duration"#,
+            ),
+        ],
     ),
 ];

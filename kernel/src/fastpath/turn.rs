@@ -1,9 +1,9 @@
 //! A turn of a scheduler at user level: `SchedContext_YieldToTimeout` by `NBSendRecv`.
 
-use abi::registers::{DESTINATION, REPLY};
-use abi::{Method, WORD_BITS};
+use abi::registers::{CAP, DESTINATION, INFO, REPLY};
+use abi::{MessageInfo, Method, Syscall, WORD_BITS};
 
-use super::{Eligible, NotEligible, SystemCall, eligible};
+use super::{Eligible, NotEligible, eligible};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
@@ -20,17 +20,23 @@ struct Turn<A: Arch> {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// Replies to a thread, which runs until a time, and blocks the scheduler until the next message.
+    /// Replies to a thread, which runs until a time, and blocks the scheduler until the next message. It reads the
+    /// registers anew, so that the frequent system calls beside it need not store them.
     #[inline(never)]
-    pub(super) fn fast_turn(&mut self, call: &SystemCall<A>) -> Eligible<Ptr<Thread<A>>> {
-        let scheduler = call.thread;
+    pub(super) fn fast_turn(
+        &mut self,
+        scheduler: Ptr<Thread<A>>,
+        number: usize,
+    ) -> Eligible<Ptr<Thread<A>>> {
+        eligible(number == Syscall::NBSendRecv.number())?;
         let Turn {
             thread,
             context,
             reply,
             timer,
-        } = self.find_turn(call)?;
-        let cap = Cap::decode_endpoint(self.find(scheduler, call.cap)?).ok_or(NotEligible)?;
+        } = self.find_turn(scheduler)?;
+        let cap = self[scheduler].context.get(CAP);
+        let cap = Cap::decode_endpoint(self.find(scheduler, cap)?).ok_or(NotEligible)?;
         let own = self[scheduler].context.get(REPLY);
         let own = self.reply_object(scheduler, own)?;
         eligible(own == reply || self[own].thread().is_none())?;
@@ -61,10 +67,10 @@ impl<A: Arch> Kernel<A> {
     /// Decodes the invocation. Not eligible unless the thread waits for the reply to a call, which lends nothing, or to
     /// a timeout.
     #[inline(always)]
-    fn find_turn(&self, call: &SystemCall<A>) -> Eligible<Turn<A>> {
+    fn find_turn(&self, scheduler: Ptr<Thread<A>>) -> Eligible<Turn<A>> {
         const METHOD: usize = Method::SchedContextYieldToTimeout.number();
         const LENGTH: usize = 64 / WORD_BITS;
-        let (scheduler, info) = (call.thread, call.info);
+        let info = MessageInfo(self[scheduler].context.get(INFO));
         eligible(info.label() == METHOD)?;
         eligible(info.extra_caps() == 1 && info.length() >= LENGTH)?;
         let address = self[scheduler].context.get(DESTINATION);

@@ -209,6 +209,7 @@ const TURNS: [(&str, Break); 24] = [
     ),
     ("the reply object of another thread", |scene, turn| {
         turn.caps = vec![scene.replies[1]];
+        turn.reply = scene.machine.reply();
     }),
     ("a thread that waits for a message", |scene, turn| {
         let (endpoint, reply) = (scene.machine.endpoint(), scene.machine.reply());
@@ -216,6 +217,7 @@ const TURNS: [(&str, Break); 24] = [
         scene.machine.recv(other, endpoint, reply);
         scene.machine.set_priority(other, 10);
         (turn.context, turn.caps) = (other.context, vec![reply]);
+        turn.reply = scene.machine.reply();
     }),
     ("another fault", |scene, turn| {
         let reply = scene.machine.reply();

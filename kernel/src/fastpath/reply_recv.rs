@@ -92,7 +92,10 @@ impl<A: Arch> Kernel<A> {
             Some(fault) => self.apply_reply_to_fault(server, caller, fault),
         }
         self[caller].state = ThreadState::Running;
-        if reading.is_none() {
+        if reading.is_some() {
+            // Its call may have been cut off from a chain with a limit.
+            self[caller].outer_limit = None;
+        } else {
             let below = self[reply].below.take();
             if let Some(below) = below {
                 self[below].above = Above::Context(context);

@@ -61,7 +61,9 @@ impl<A: Arch> Kernel<A> {
         eligible(self[context].is_configured() && self[context].has_at_most_a_timer())?;
         eligible(!matches!(self[payer].progress, Progress::Deferred { .. }))?;
         self.is_timer_local(context)?;
-        eligible(reading.now < self.timer_of(context))?;
+        // Without a timer, the slow path finds that the context needs no checks any more.
+        let timer = self.timer_of(context);
+        eligible(reading.now < timer && timer < Ticks::NEVER)?;
         let left = self[context].head().amount.saturating_sub(reading.consumed);
         eligible(left >= self.min_budget())
     }

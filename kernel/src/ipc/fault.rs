@@ -63,8 +63,8 @@ impl<A: Arch> Ipc<A> {
         told
     }
 
-    /// Reports a timeout on the scheduling context with this badge to the timeout handler of a thread, if
-    /// there is one. Returns whether there is.
+    /// Reports a timeout on the scheduling context with this badge to the timeout handler of a thread that is to
+    /// continue, if there is one. Returns whether there is. Another core may have stopped the thread just before.
     pub(super) fn report_timeout(
         &mut self,
         thread: Ptr<Thread<A>>,
@@ -76,6 +76,7 @@ impl<A: Arch> Ipc<A> {
         let Some(handler) = self
             .handler(thread, ThreadSlot::TimeoutHandler)
             .filter(|handler| self[handler.object].threshold().is_none())
+            .filter(|_| self[thread].is_runnable())
         else {
             return false;
         };

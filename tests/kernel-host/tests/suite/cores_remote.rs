@@ -199,3 +199,34 @@ fn a_budget_that_a_remote_access_ends_is_told_elsewhere() {
         );
     }
 }
+
+/// The timer of `YieldToTimeout` ends the run of a thread that another core has suspended just before or after.
+#[test]
+fn a_suspended_thread_does_not_time_out() {
+    for (before, after) in [(90, 20), (110, 0)] {
+        let mut machine = Machine::with_cores(2);
+        machine.rest();
+        let timeouts = machine.create(ObjectType::Endpoint, 0);
+        let reply = machine.create(ObjectType::Reply, 0);
+        let scheduler = thread(&mut machine, "scheduler", 20);
+        let budget = Budget::new(300, 10_000);
+        let spec = Spec::new("target", 10)
+            .budget(budget)
+            .timeout_handler(timeouts);
+        let target = machine.spawn_on(1, spec);
+        let timer = machine.now() + 100;
+        machine.on(1, |machine| {
+            machine.yield_to_timeout(scheduler, target.context, timer, None)
+        });
+        machine.on(1, |machine| machine.recv(scheduler, timeouts, reply));
+        assert_eq!(runs(&mut machine), "target");
+        machine.others_are_late = true;
+        machine.stall(before);
+        machine.suspend(target);
+        machine.stall(after);
+        machine.others_are_late = false;
+        machine.advance(1);
+        assert_eq!(machine.state(target), State::Inactive);
+        assert_eq!(machine.state(scheduler), State::Receiving);
+    }
+}

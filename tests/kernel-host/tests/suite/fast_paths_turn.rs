@@ -421,3 +421,30 @@ fn faults_after_the_end_of_a_timer_or_budget_are_not_short() {
     let thread = scene.threads[0];
     assert!(scene.is_fast(|scene| scene.machine.fault(thread, fault)));
 }
+
+/// A thread whose timer has ended by another turn runs without one.
+#[test]
+fn after_its_timer_one_call_is_not_short() {
+    let mut scene = Scene::new(BUDGET);
+    scene.start(200);
+    assert!(scene.call());
+    let turn = Turn {
+        caps: vec![scene.replies[1]],
+        context: scene.threads[1].context,
+        reply: scene.replies[1],
+        ..scene.turn(200)
+    };
+    scene.take(&turn);
+    scene
+        .machine
+        .call(scene.threads[1], scene.endpoint, &word(3));
+    let is_fast = [(); 2].map(|()| {
+        let message = Message::default();
+        scene
+            .machine
+            .reply_recv(scene.scheduler, scene.endpoint, scene.replies[0], &message);
+        assert!(scene.machine.runs(scene.threads[0]));
+        scene.call()
+    });
+    assert_eq!(is_fast, [false, true]);
+}

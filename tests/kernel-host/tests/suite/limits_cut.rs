@@ -2,7 +2,7 @@
 //! contexts their callers have got or lost in the meantime.
 
 use abi::{ErrorCode, Method};
-use host_machine::{Spec, State};
+use host_machine::{Message, Spec, State};
 
 use crate::limits::Scene;
 use crate::limits_kept::chain;
@@ -109,4 +109,32 @@ fn longer_stacks_without_context_can_be_taken_apart() {
     scene.unbind_client();
     scene.machine.suspend(scene.servers[0]);
     scene.stop_all();
+}
+
+/// On the fast path of its reply.
+#[test]
+fn a_reply_to_a_call_that_was_cut_off_ends_its_outer_limit() {
+    let mut scene = Scene::new(&[500, 100]);
+    scene.call();
+    // The limit of 500 stays in force.
+    scene.machine.suspend(scene.client);
+    scene.call_next(0);
+    scene.unbind_client();
+    for server in scene.servers.clone() {
+        let machine = &mut scene.machine;
+        let lender = machine.spawn(Spec::new("lender", 5).active().suspended());
+        let unbind = Method::SchedContextUnbind;
+        machine.invoke(lender.context, unbind, &[], &[]).unwrap();
+        machine.bind(lender.context, server.tcb).unwrap();
+    }
+    let (inner, outer) = (scene.servers[1], scene.servers[0]);
+    assert!(scene.machine.runs(inner));
+    let before = scene.machine.kernel.instruments.watch.fast_paths;
+    // Without a threshold.
+    let (endpoint, reply) = (scene.machine.endpoint(), scene.replies[1]);
+    scene
+        .machine
+        .reply_recv(inner, endpoint, reply, &Message::default());
+    assert!(scene.machine.runs(outer));
+    assert!(scene.machine.kernel.instruments.watch.fast_paths > before);
 }

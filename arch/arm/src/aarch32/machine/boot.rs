@@ -87,6 +87,7 @@ pub(crate) fn boot<P: Platform>(
             },
             nodes,
             io_page_table_levels: 0,
+            laid_out: None,
         },
     );
     kernel.exit();

@@ -178,12 +178,14 @@ impl<A: Arch> Kernel<A> {
         const NB_SEND: usize = Syscall::NBSend.number();
         const WAIT: usize = Syscall::Wait.number();
         const NB_WAIT: usize = Syscall::NBWait.number();
+        const NB_SEND_RECV: usize = Syscall::NBSendRecv.number();
         const YIELD: usize = Syscall::Yield.number();
         self.try_unmodified(|kernel| match call.number {
             SEND | NB_SEND => kernel.fast_send(call),
             WAIT | NB_WAIT => kernel.fast_wait(call),
             YIELD => kernel.fast_yield(call),
-            number => kernel.fast_turn(call.thread, number),
+            NB_SEND_RECV => kernel.fast_turn(call.thread),
+            _ => Err(NotEligible),
         })
     }
 

@@ -1,7 +1,7 @@
 //! A turn of a scheduler at user level: `SchedContext_YieldToTimeout` by `NBSendRecv`.
 
 use abi::registers::{CAP, DESTINATION, INFO, REPLY};
-use abi::{MessageInfo, Method, Syscall, WORD_BITS};
+use abi::{MessageInfo, Method, WORD_BITS};
 
 use super::{Eligible, NotEligible, eligible};
 use crate::Kernel;
@@ -23,12 +23,7 @@ impl<A: Arch> Kernel<A> {
     /// Replies to a thread, which runs until a time, and blocks the scheduler until the next message. It reads the
     /// registers anew, so that the frequent system calls beside it need not store them.
     #[inline(never)]
-    pub(super) fn fast_turn(
-        &mut self,
-        scheduler: Ptr<Thread<A>>,
-        number: usize,
-    ) -> Eligible<Ptr<Thread<A>>> {
-        eligible(number == Syscall::NBSendRecv.number())?;
+    pub(super) fn fast_turn(&mut self, scheduler: Ptr<Thread<A>>) -> Eligible<Ptr<Thread<A>>> {
         let Turn {
             thread,
             context,

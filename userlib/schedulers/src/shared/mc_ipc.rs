@@ -144,12 +144,13 @@ impl<P: Ord + Copy + Default, const CLUSTERS: usize, const CORES: usize, const T
         let was_head = queues.fifo.first() == Some(client.task);
         queues.leave(client.task);
         match service {
+            // The global FIFO's place is that of the request in service.
             Some(service) if service.client.cluster == client.cluster => {
-                // The global FIFO's place is that of the request in service.
-                if was_head && !service.is_orphan {
-                    self.orphan = Some(client.task);
-                    return Ok(Aborted::Orphaned);
+                if !was_head || service.is_orphan {
+                    return Ok(Aborted::Withdrawn);
                 }
+                self.orphan = Some(client.task);
+                return Ok(Aborted::Orphaned);
             }
             _ if was_head => {
                 self.global.remove(client.cluster);

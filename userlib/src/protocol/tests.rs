@@ -127,7 +127,7 @@ fn a_long_text_is_cut_between_letters() {
     assert_eq!(Text::<4>::new("ab\u{f6}\u{f6}").as_str(), "ab\u{f6}");
     assert_eq!(Text::<3>::new("ab\u{f6}").as_str(), "ab");
     let mut text = Text::<4>::default();
-    write!(text, "{}{}", 12, "ab").unwrap();
+    write!(text, "{}ab", 12).unwrap();
     assert_eq!(text.as_str(), "12ab");
     assert!(write!(text, "c").is_err());
     assert_eq!(text.as_str(), "12ab");

@@ -207,9 +207,11 @@ impl Run<'_> {
             false => None,
         };
         let ram = ram.as_ref().map(|file| file.path());
-        let trace = temporary::File::new_in(self.workspace.target())?;
         let collection = match ram.filter(|_| self.is_example) {
-            Some(ram) => Some(self.collection(ram, trace.path())?),
+            Some(ram) => {
+                let trace = temporary::File::new_in(self.workspace.target())?;
+                Some((self.collection(ram, trace.path())?, trace))
+            }
             None => None,
         };
         let (ending, success) = match self.arguments.emulator {
@@ -252,7 +254,7 @@ impl Run<'_> {
                 false => plan::example(&self.system.name),
             };
             let mut tally = tell(&name, end.failure());
-            if let Some(collection) = collection {
+            if let Some((collection, trace)) = collection {
                 let complaint = self.check_trace(collection, trace.path())?;
                 tally += tell("trace::rules_hold", complaint.as_deref());
                 if self.has_bounds() {

@@ -71,8 +71,8 @@ pub trait UserContext: Sized {
     /// The address after the last system call.
     fn next_pc(&self) -> usize;
 
-    /// The thread executes its system call, or faulting instruction, again: the next address is set to the
-    /// restart address.
+    /// The thread executes its system call, or faulting instruction, again, or the instruction at an address that a user
+    /// has written to [`abi::registers::PC`]: the next address is set to the restart address.
     fn restart(&mut self);
 
     /// A thread that was stopped while running continues at its next instruction when it restarts: the
@@ -81,12 +81,6 @@ pub trait UserContext: Sized {
 
     /// The thread continues at `address`; the restart address stays. Undoes [`UserContext::restart`].
     fn set_next_pc(&mut self, address: usize);
-
-    /// The thread continues exactly at [`abi::registers::PC`], which a user may have written: the next
-    /// address is set to the restart address.
-    fn continue_at_pc(&mut self) {
-        self.restart();
-    }
 }
 
 /// The frame of a frame capability, as the kernel needs it.
@@ -224,10 +218,6 @@ pub trait Arch: Sized + 'static {
     fn interrupt_pending(&mut self) -> bool;
     /// Masks or unmasks a line.
     fn mask_interrupt(&mut self, irq: Irq, masked: bool);
-    /// The user has handled an interrupt (`IRQHandler_Ack`): the line may raise it again.
-    fn acknowledge_interrupt(&mut self, irq: Irq) {
-        self.mask_interrupt(irq, false);
-    }
     /// Whether the kernel reserves this line for itself.
     fn is_reserved(&self, irq: Irq) -> bool;
     /// Handles the plain `IRQControl_Get`, which some platforms refuse or number differently: the line that
@@ -261,12 +251,10 @@ pub trait Arch: Sized + 'static {
     /// A remote call of the architecture: an operation that one core requests of another.
     type Remote: Copy;
     /// Sends an IPI: another core enters the kernel soon, with [`Interrupt::Core`].
-    #[cfg(feature = "smp")]
-    fn interrupt_core(&mut self, core: usize);
+    fn interrupt_core(&mut self, _core: usize) {}
     /// Carries out a remote call for the core in exclusive mode, which waits for it.
     fn perform(kernel: &mut Scheduler<Self>, remote: Self::Remote);
     /// Called repeatedly while this core waits for another.
-    #[cfg(feature = "smp")]
     fn wait_for(_core: usize) {
         crate::sync::spin_loop();
     }

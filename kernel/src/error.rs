@@ -52,32 +52,52 @@ impl Error {
 
     /// The code and the message words.
     pub fn message(self) -> (ErrorCode, [usize; 5], usize) {
-        let one = |word| [word, 0, 0, 0, 0];
+        let two = |first, second| [first, second, 0, 0, 0];
+        let one = |word| two(word, 0);
         match self {
             Self::InvalidArgument(number) => (ErrorCode::InvalidArgument, one(number), 1),
             Self::InvalidCapability(number) => (ErrorCode::InvalidCapability, one(number), 1),
             Self::IllegalOperation => (ErrorCode::IllegalOperation, [0; 5], 0),
-            Self::Range { minimum, maximum } => {
-                (ErrorCode::RangeError, [minimum, maximum, 0, 0, 0], 2)
-            }
+            Self::Range { minimum, maximum } => (ErrorCode::RangeError, two(minimum, maximum), 2),
             Self::Alignment => (ErrorCode::AlignmentError, [0; 5], 0),
             Self::Lookup { source, failure } => {
                 let ([kind, a, b, c], count) = failure.words();
-                (
-                    ErrorCode::FailedLookup,
-                    [source as usize, kind, a, b, c],
-                    count + 1,
-                )
+                let words = [source as usize, kind, a, b, c];
+                (ErrorCode::FailedLookup, words, count + 1)
             }
             Self::Truncated => (ErrorCode::TruncatedMessage, [0; 5], 0),
             Self::DeleteFirst => (ErrorCode::DeleteFirst, [0; 5], 0),
             Self::RevokeFirst => (ErrorCode::RevokeFirst, [0; 5], 0),
             Self::NotEnoughMemory(bytes) => (ErrorCode::NotEnoughMemory, one(bytes), 1),
             Self::BudgetTooSmall { needed, budget } => {
-                (ErrorCode::BudgetTooSmall, [needed, budget, 0, 0, 0], 2)
+                (ErrorCode::BudgetTooSmall, two(needed, budget), 2)
             }
         }
     }
+}
+
+/// Fails with an error unless `holds`.
+///
+/// # Errors
+/// The given error.
+#[inline(always)]
+pub const fn ensure(holds: bool, error: Error) -> Result<(), Error> {
+    if holds { Ok(()) } else { Err(error) }
+}
+
+/// Fails with [`Error::IllegalOperation`] unless `holds`.
+///
+/// # Errors
+/// That one.
+#[inline(always)]
+pub const fn allow(holds: bool) -> Result<(), Error> {
+    ensure(holds, Error::IllegalOperation)
+}
+
+/// An address does not resolve to a capability of the required kind.
+pub(crate) struct Missing {
+    pub(crate) address: usize,
+    pub(crate) failure: LookupFailure,
 }
 
 /// Why an invocation has no result yet.
@@ -87,6 +107,16 @@ pub enum Failure {
     Error(Error),
     /// It stopped at a preemption point; the thread restarts its system call.
     Preempted,
+}
+
+/// An operation has stopped at a preemption point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preempted;
+
+impl From<Preempted> for Failure {
+    fn from(Preempted: Preempted) -> Self {
+        Self::Preempted
+    }
 }
 
 impl From<Error> for Failure {

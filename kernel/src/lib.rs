@@ -102,7 +102,6 @@ pub mod ipc;
 pub mod object;
 pub mod sched;
 pub mod slot;
-#[cfg(feature = "smp")]
 pub mod sync;
 pub mod syscall;
 #[cfg(feature = "debug")]

@@ -83,11 +83,7 @@ impl<A: Arch> Kernel<A> {
             ThreadState::BlockedOnReturn { .. } => "blocked on return of its time",
             ThreadState::BlockedOnNotification { .. } => "blocked on notification",
         };
-        let passive = if it.sched_context.is_none() {
-            ", passive"
-        } else {
-            ""
-        };
+        let passive = it.sched_context.map_or(", passive", |_| "");
         debug_line::<A>(format_args!(
             "kernel: thread {:#x} \"{name}\" {state}{passive}, priority {}, domain {}, pc {:#x}",
             thread.address(),

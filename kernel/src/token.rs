@@ -14,7 +14,6 @@ use core::ptr::NonNull;
 #[repr(transparent)]
 pub struct Ptr<T> {
     address: NonNull<T>,
-    owns_nothing: PhantomData<*mut T>,
 }
 
 impl<T> Ptr<T> {
@@ -29,10 +28,7 @@ impl<T> Ptr<T> {
     /// The pointer must give access to all that is reached from the handle, such as further slots of a CNode;
     /// one that is made from a reference gives access to the referent only.
     pub const unsafe fn new(address: NonNull<T>) -> Self {
-        Self {
-            address,
-            owns_nothing: PhantomData,
-        }
+        Self { address }
     }
 
     /// The handle of the object at an address that [`Ptr::address`] returned.

@@ -222,7 +222,6 @@ events! {
     fn trace_limited(allowed: Ticks) = Limited(allowed.0, number(self[context].thread));
     fn trace_context_created() = ContextCreated(0, 0);
     fn trace_context_deleted() = ContextDeleted(0, 0);
-    #[cfg(feature = "smp")]
     fn trace_context_migrated(core: u8) = ContextMigrated(core.into(), 0);
 }
 
@@ -299,19 +298,16 @@ events! {
     fn trace_criticality() = Criticality(self[thread].criticality.into(), 0);
     fn trace_thread_created() = ThreadCreated(0, 0);
     fn trace_thread_deleted() = ThreadDeleted(0, 0);
-    #[cfg(feature = "smp")]
     fn trace_thread_migrated(core: u8) = ThreadMigrated(core.into(), 0);
 }
 
 // ---- What happens only in kernels for several cores
 
 hooks! {
-    #[cfg(feature = "smp")]
     fn trace_remote_access(&mut self) {
         self.entry(Reason::RemoteAccess, 0);
     }
 
-    #[cfg(feature = "smp")]
     fn trace_start(&mut self) {
         self.entry(Reason::Start, 0);
     }

@@ -128,7 +128,7 @@ pub(crate) fn boot<P: Platform>(
             laid_out: is_loaded.then(|| initial_space::bytes(root_task)),
         },
     );
-    kernel.exit();
+    drop(kernel);
     #[cfg(feature = "smp")]
     smp::let_go();
     core

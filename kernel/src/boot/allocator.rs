@@ -71,7 +71,7 @@ impl<A: Arch> BootAllocator<A> {
 
     /// Puts any capability into the next initial slot; returns whether one was free.
     pub(super) fn provide_cap(&mut self, kernel: &mut Kernel<A>, cap: Cap<A>) -> bool {
-        let free = self.next_slot < self.cnode.len();
+        let free = self.next_slot < self.cnode.slot_count();
         if free {
             kernel.insert_root(self.cnode.slot(self.next_slot), cap);
             self.next_slot += 1;
@@ -117,51 +117,50 @@ fn set_aside(
     beside: usize,
 ) -> Option<Range<usize>> {
     let size = (1 << bits) + beside;
-    let fit = |region: &Range<usize>| {
-        let start = region.end.checked_sub(size)? >> bits << bits;
-        (start >= region.start).then_some(start)
-    };
     let (start, index) = (0..REGIONS)
-        .filter_map(|index| Some((fit(&regions[index])?, index)))
+        .filter_map(|index| Some((last_block(&regions[index], size, bits)?, index)))
         .max()?;
     let place = start..start + size;
-    let behind = place.end..regions[index].end;
-    regions[index].end = start;
-    for part in [place.clone(), behind] {
-        *regions
-            .iter_mut()
-            .find(|region| region.start >= region.end)? = part;
-    }
+    cut(regions, index, place.clone());
+    let free = regions.iter_mut().find(|region| region.start >= region.end);
+    *free? = place.clone();
     Some(place)
 }
 
-/// Cuts an aligned block off the end of a region; memory after the block becomes a region of its own. Takes
-/// it from a region in `place` if there is one, else from the region with the least aligned end, or the highest of
-/// several. This keeps large aligned blocks intact, and low memory, which devices may need.
+/// The start of the last block of `size` bytes in a region that is aligned to `2^bits`.
+fn last_block(region: &Range<usize>, size: usize, bits: usize) -> Option<usize> {
+    let start = region.end.checked_sub(size)? >> bits << bits;
+    (start >= region.start).then_some(start)
+}
+
+/// Cuts a block out of a region. Memory after the block becomes a region of its own.
+fn cut(regions: &mut [Range<usize>; REGIONS], index: usize, block: Range<usize>) {
+    let behind = block.end..regions[index].end;
+    regions[index].end = block.start;
+    if !behind.is_empty()
+        && let Some(free) = regions.iter_mut().find(|region| region.start >= region.end)
+    {
+        *free = behind;
+    }
+}
+
+/// Takes an aligned block off the end of a region, and clears it: from a region in `place` if there is one, else from the
+/// region with the least aligned end, or the highest of several. This keeps large aligned blocks intact, and low memory,
+/// which devices may need.
 fn take<A: Arch>(
     regions: &mut [Range<usize>; REGIONS],
     place: &Range<usize>,
     bits: usize,
 ) -> PhysAddr {
     let size = 1usize << bits;
-    let block = |region: &Range<usize>| {
-        let start = region.end.checked_sub(size)? & !(size - 1);
-        (start >= region.start).then_some(start)
-    };
     let (start, index) = (0..REGIONS)
-        .filter_map(|index| Some((block(&regions[index])?, index)))
+        .filter_map(|index| Some((last_block(&regions[index], size, bits)?, index)))
         .max_by_key(|(start, index)| {
             let end = regions[*index].end;
             (place.contains(start), Reverse(end.trailing_zeros()), *start)
         })
         .unwrap_or_else(|| panic!("not enough memory to boot: no free block of {size:#x} bytes"));
-    let behind = start + size..regions[index].end;
-    regions[index].end = start;
-    if behind.start < behind.end
-        && let Some(free) = regions.iter_mut().find(|region| region.start >= region.end)
-    {
-        *free = behind;
-    }
+    cut(regions, index, start..start + size);
     // SAFETY: the block was free RAM and is allocated only once.
     unsafe { (A::to_virtual(PhysAddr(start)) as *mut u8).write_bytes(0, size) };
     A::clean_new_memory(PhysAddr(start), size);

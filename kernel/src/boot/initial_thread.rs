@@ -231,7 +231,7 @@ fn provide_everything<A: Arch>(
         ipc_buffer: layout.ipc_buffer,
         empty: SlotRegion {
             start: boot.next_slot(),
-            end: boot.cnode().len(),
+            end: boot.cnode().slot_count(),
         },
         shared_frames,
         user_image_frames,
@@ -358,7 +358,7 @@ fn start_thread<A: Arch>(
 
     let object = &mut kernel[thread];
     object.context.set(PC, entry);
-    object.context.continue_at_pc();
+    object.context.restart();
     object.context.set(CAP, layout.boot_info);
     object.buffer_address = layout.ipc_buffer;
     object.sched_context = Some(context);

@@ -7,12 +7,10 @@
 mod allocator;
 mod image;
 mod initial_thread;
-#[cfg(feature = "smp")]
 mod startup;
 mod untypeds;
 
 pub use allocator::BootAllocator;
 pub use image::RootTaskImage;
 pub use initial_thread::{BootParameters, start};
-#[cfg(feature = "smp")]
 pub use startup::Startup;

@@ -4,7 +4,8 @@ use abi::sizes::{ENDPOINT_BITS, NOTIFICATION_BITS, REPLY_BITS, SLOT_BITS, TCB_BI
 use abi::{GuardData, Rights, WORD_BITS};
 
 use crate::arch::{Arch, ArchCap, Irq, PhysAddr};
-use crate::object::{Endpoint, Notification, Reply, SchedContext, THREAD_SLOTS, Thread};
+use crate::error::Error;
+use crate::object::{Endpoint, Notification, Reply, SchedContext, Thread};
 use crate::slot::Slot;
 use crate::token::Ptr;
 
@@ -99,6 +100,15 @@ pub type EndpointCap<A> = BadgedCap<Endpoint<A>>;
 pub type NotificationCap<A> = BadgedCap<Notification<A>>;
 
 impl<T> BadgedCap<T> {
+    /// The capability to a new object: with all rights, and without a badge.
+    pub const fn original(object: Ptr<T>) -> Self {
+        Self {
+            object,
+            badge: 0,
+            rights: Rights::ALL,
+        }
+    }
+
     /// The capability with its rights reduced to the intersection with `rights`.
     fn mask_rights(self, rights: Rights) -> Self {
         let rights = self.rights.intersection(rights);
@@ -124,7 +134,7 @@ pub struct CNode<A: Arch> {
 
 impl<A: Arch> CNode<A> {
     /// Number of slots.
-    pub const fn len(&self) -> usize {
+    pub const fn slot_count(&self) -> usize {
         1 << self.radix
     }
 
@@ -133,124 +143,41 @@ impl<A: Arch> CNode<A> {
         self.guard.size + self.radix != WORD_BITS
     }
 
-    /// Always false: a CNode has at least two slots.
-    pub const fn is_empty(&self) -> bool {
-        false
-    }
-
-    /// A slot. `index` must be below [`CNode::len`].
+    /// A slot. `index` must be below [`CNode::slot_count`].
     pub fn slot(&self, index: usize) -> Ptr<Slot<A>> {
-        debug_assert!(index < self.len());
+        debug_assert!(index < self.slot_count());
         Slot::at(self.slots, index)
     }
 }
 
-/// What a zombie was: an object with slots to be emptied, or with blocked threads to be woken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ZombieKind {
-    /// A CNode of this radix.
-    CNode {
-        /// log2 of the number of slots.
-        radix: usize,
-    },
-    /// A thread.
-    Thread,
-    /// An endpoint.
-    Endpoint,
-    /// A notification.
-    Notification,
+/// An object during its deletion.
+pub enum Zombie<A: Arch> {
+    /// A CNode or thread: its slots are emptied, the last one first.
+    Slots(ZombieSlots<A>),
+    /// An endpoint: its blocked threads are woken.
+    Endpoint(Ptr<Endpoint<A>>),
+    /// A notification: its blocked threads are woken.
+    Notification(Ptr<Notification<A>>),
 }
 
-/// A CNode or thread during its deletion: its slots are emptied, the last one first. Or an endpoint or
-/// notification during its deletion: its blocked threads are woken.
-pub struct Zombie<A: Arch> {
-    /// The first slot; for objects without slots, the object itself.
-    pub slots: Ptr<Slot<A>>,
-    /// The kind of the former object.
-    pub kind: ZombieKind,
-    /// How many slots, counted from the first, may still be occupied; 1 for objects without slots.
+/// The slots of a deleted CNode or thread.
+pub struct ZombieSlots<A: Arch> {
+    /// The first slot.
+    pub first: Ptr<Slot<A>>,
+    /// log2 of the size of the object.
+    pub bits: usize,
+    /// How many slots, counted from the first, may still be occupied.
     pub remaining: usize,
 }
 
-impl<A: Arch> Zombie<A> {
-    /// The zombie of a CNode.
-    pub fn of_cnode(cnode: CNode<A>) -> Self {
-        let kind = ZombieKind::CNode { radix: cnode.radix };
-        Self {
-            slots: cnode.slots,
-            kind,
-            remaining: cnode.len(),
-        }
-    }
-
-    /// The zombie of a thread.
-    pub fn of_thread(slots: Ptr<Slot<A>>) -> Self {
-        Self {
-            slots,
-            kind: ZombieKind::Thread,
-            remaining: THREAD_SLOTS,
-        }
-    }
-
-    /// The zombie of an endpoint.
-    pub fn of_endpoint(endpoint: Ptr<Endpoint<A>>) -> Self {
-        Self::without_slots(endpoint.address(), ZombieKind::Endpoint)
-    }
-
-    /// The zombie of a notification.
-    pub fn of_notification(notification: Ptr<Notification<A>>) -> Self {
-        Self::without_slots(notification.address(), ZombieKind::Notification)
-    }
-
-    fn without_slots(address: usize, kind: ZombieKind) -> Self {
-        // SAFETY: the address of an object that exists. `kind` prevents its use as slots.
-        let slots = unsafe { Ptr::from_address(address) }.unwrap_or_else(|| unreachable!());
-        Self {
-            slots,
-            kind,
-            remaining: 1,
-        }
-    }
-
-    /// Whether the former object has slots.
-    pub const fn has_slots(&self) -> bool {
-        matches!(self.kind, ZombieKind::CNode { .. } | ZombieKind::Thread)
-    }
-
-    /// The former endpoint, if it was one.
-    pub fn endpoint(&self) -> Option<Ptr<Endpoint<A>>> {
-        match self.kind {
-            // SAFETY: made by `of_endpoint`.
-            ZombieKind::Endpoint => unsafe { Ptr::from_address(self.slots.address()) },
-            _ => None,
-        }
-    }
-
-    /// The former notification, if it was one.
-    pub fn notification(&self) -> Option<Ptr<Notification<A>>> {
-        match self.kind {
-            // SAFETY: made by `of_notification`.
-            ZombieKind::Notification => unsafe { Ptr::from_address(self.slots.address()) },
-            _ => None,
-        }
-    }
-
+impl<A: Arch> ZombieSlots<A> {
     /// A slot.
     pub fn slot(&self, index: usize) -> Ptr<Slot<A>> {
-        Slot::at(self.slots, index)
-    }
-
-    const fn bits(&self) -> usize {
-        match self.kind {
-            ZombieKind::CNode { radix } => radix + SLOT_BITS,
-            ZombieKind::Thread => TCB_BITS,
-            ZombieKind::Endpoint => ENDPOINT_BITS,
-            ZombieKind::Notification => NOTIFICATION_BITS,
-        }
+        Slot::at(self.first, index)
     }
 }
 
-copyable!([A: Arch] Cap<A>, [A: Arch] CNode<A>, [A: Arch] Zombie<A>);
+copyable!([A: Arch] Cap<A>, [A: Arch] CNode<A>, [A: Arch] Zombie<A>, [A: Arch] ZombieSlots<A>);
 copyable!([T] BadgedCap<T>);
 
 impl<A: Arch> Cap<A> {
@@ -271,7 +198,9 @@ impl<A: Arch> Cap<A> {
             Self::CNode(cnode) => (cnode.slots.address(), cnode.radix + SLOT_BITS),
             Self::Thread(thread) => (thread.address(), TCB_BITS),
             Self::SchedContext { object, bits } => (object.address(), *bits),
-            Self::Zombie(zombie) => (zombie.slots.address(), zombie.bits()),
+            Self::Zombie(Zombie::Slots(slots)) => (slots.first.address(), slots.bits),
+            Self::Zombie(Zombie::Endpoint(object)) => (object.address(), ENDPOINT_BITS),
+            Self::Zombie(Zombie::Notification(object)) => (object.address(), NOTIFICATION_BITS),
             Self::Null
             | Self::IrqControl
             | Self::IrqHandler(_)
@@ -335,10 +264,13 @@ impl<A: Arch> Cap<A> {
         }
     }
 
-    /// The capability with a new badge or guard; `None` if the data is invalid. `moved`: the capability is
-    /// moved, not copied, and its badge cannot change.
-    pub fn update_data(self, moved: bool, data: usize) -> Option<Self> {
-        match self {
+    /// The capability with a new badge or guard. `moved`: the capability is moved, not copied, and its badge cannot
+    /// change.
+    ///
+    /// # Errors
+    /// [`Error::IllegalOperation`] if the data is invalid.
+    pub fn update_data(self, moved: bool, data: usize) -> Result<Self, Error> {
+        let updated = match self {
             Self::Endpoint(cap) => cap.with_badge(moved, data).map(Self::Endpoint),
             Self::Notification(cap) => cap.with_badge(moved, data).map(Self::Notification),
             Self::CNode(cnode) => {
@@ -348,6 +280,7 @@ impl<A: Arch> Cap<A> {
             }
             Self::Arch(cap) => cap.update_data(moved, data).map(Self::Arch),
             other => Some(other),
-        }
+        };
+        updated.ok_or(Error::IllegalOperation)
     }
 }

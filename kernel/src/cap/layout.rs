@@ -2,10 +2,9 @@
 
 use core::ptr::NonNull;
 
-use abi::sizes::{MIN_UNTYPED_BITS, SLOT_BITS};
 use abi::{GuardData, Rights, WORD_BITS};
 
-use super::{BadgedCap, CNode, Cap, EndpointCap, NotificationCap, UntypedCap, Zombie, ZombieKind};
+use super::{BadgedCap, CNode, Cap, EndpointCap, NotificationCap, UntypedCap, Zombie, ZombieSlots};
 use crate::arch::{Arch, ArchCap, Irq, PhysAddr};
 use crate::object::{Reply, SchedContext};
 use crate::slot::{Field, RawCap, Slot};
@@ -92,13 +91,12 @@ mod field {
     pub const ZOMBIE_KIND: Field = Field::number(0, 8, 6);
 }
 
-/// The second word of a zombie: the address of the first slot plus the number of remaining slots. A CNode is
-/// aligned to its size, so the count fits into the low bits of the address.
+/// The second word of a zombie: the address of the object plus the number of remaining slots. Objects are aligned to
+/// their size, so the count fits into the low bits of the address.
 const ZOMBIE_PLACE: Field = Field::number(1, 0, usize::BITS as u8);
 /// The interrupt line, or the core.
 const NUMBER: Field = Field::number(1, 0, usize::BITS as u8);
 /// The values of the kind field of zombies that were not CNodes; no CNode has such a radix.
-const ZOMBIE_THREAD: usize = 63;
 const ZOMBIE_ENDPOINT: usize = 62;
 const ZOMBIE_NOTIFICATION: usize = 61;
 
@@ -106,61 +104,32 @@ const ZOMBIE_NOTIFICATION: usize = 61;
 #[cfg(feature = "debug")]
 pub(crate) type Kind = (u8, &'static str, &'static [(&'static str, Field)]);
 
+/// Rows of a table of kinds: tag, name, and fields with their names.
+#[cfg(feature = "debug")]
+macro_rules! kinds {
+    ($($tag:ident $name:literal { $($label:literal: $field:ident),* })*) => {
+        &[$((tag::$tag, $name, &[$(($label, $field)),*])),*]
+    };
+}
+
 /// The kinds that do not depend on the architecture, as [`Cap::encode`] packs them.
 #[cfg(feature = "debug")]
 pub(crate) const KINDS: &[Kind] = {
     use field::*;
-    &[
-        (
-            tag::UNTYPED,
-            "untyped memory",
-            &[
-                ("address", UNTYPED_ADDRESS),
-                ("bits", UNTYPED_BITS),
-                ("used", UNTYPED_WATERMARK),
-            ],
-        ),
-        (
-            tag::ENDPOINT,
-            "endpoint",
-            &[("object", OBJECT), ("badge", BADGE), ("rights", RIGHTS)],
-        ),
-        (
-            tag::NOTIFICATION,
-            "notification",
-            &[("object", OBJECT), ("badge", BADGE), ("rights", RIGHTS)],
-        ),
-        (
-            tag::REPLY,
-            "reply object",
-            &[("object", OBJECT), ("grant", REPLY_GRANT)],
-        ),
-        (
-            tag::CNODE,
-            "CNode",
-            &[
-                ("object", OBJECT),
-                ("radix", RADIX),
-                ("guard", GUARD),
-                ("guard size", GUARD_SIZE),
-            ],
-        ),
-        (tag::THREAD, "thread", &[("object", OBJECT)]),
-        (tag::IRQ_CONTROL, "interrupt control", &[]),
-        (tag::IRQ_HANDLER, "interrupt handler", &[("line", NUMBER)]),
-        (tag::ZOMBIE, "zombie", &[("place", ZOMBIE_PLACE)]),
-        (tag::DOMAIN, "domains", &[]),
-        (
-            tag::SCHED_CONTEXT,
-            "scheduling context",
-            &[("object", SCHED_CONTEXT), ("bits", SCHED_CONTEXT_BITS)],
-        ),
-        (
-            tag::SCHED_CONTROL,
-            "scheduling control",
-            &[("core", NUMBER)],
-        ),
-    ]
+    kinds! {
+        UNTYPED "untyped memory" { "address": UNTYPED_ADDRESS, "bits": UNTYPED_BITS, "used": UNTYPED_WATERMARK }
+        ENDPOINT "endpoint" { "object": OBJECT, "badge": BADGE, "rights": RIGHTS }
+        NOTIFICATION "notification" { "object": OBJECT, "badge": BADGE, "rights": RIGHTS }
+        REPLY "reply object" { "object": OBJECT, "grant": REPLY_GRANT }
+        CNODE "CNode" { "object": OBJECT, "radix": RADIX, "guard": GUARD, "guard size": GUARD_SIZE }
+        THREAD "thread" { "object": OBJECT }
+        IRQ_CONTROL "interrupt control" {}
+        IRQ_HANDLER "interrupt handler" { "line": NUMBER }
+        ZOMBIE "zombie" { "place": ZOMBIE_PLACE }
+        DOMAIN "domains" {}
+        SCHED_CONTEXT "scheduling context" { "object": SCHED_CONTEXT, "bits": SCHED_CONTEXT_BITS }
+        SCHED_CONTROL "scheduling control" { "core": NUMBER }
+    }
 };
 
 /// The encoding of those capabilities that fast paths in assembly read.
@@ -242,15 +211,14 @@ impl<A: Arch> Cap<A> {
                 .with(SCHED_CONTEXT_BITS, bits),
             Self::SchedControl { core } => RawCap::new(tag::SCHED_CONTROL).with(NUMBER, core),
             Self::Zombie(zombie) => {
-                let kind = match zombie.kind {
-                    ZombieKind::CNode { radix } => radix,
-                    ZombieKind::Thread => ZOMBIE_THREAD,
-                    ZombieKind::Endpoint => ZOMBIE_ENDPOINT,
-                    ZombieKind::Notification => ZOMBIE_NOTIFICATION,
+                let (kind, place) = match zombie {
+                    Zombie::Slots(slots) => (slots.bits, slots.first.address() | slots.remaining),
+                    Zombie::Endpoint(object) => (ZOMBIE_ENDPOINT, object.address()),
+                    Zombie::Notification(object) => (ZOMBIE_NOTIFICATION, object.address()),
                 };
                 RawCap::new(tag::ZOMBIE)
                     .with(ZOMBIE_KIND, kind)
-                    .with(ZOMBIE_PLACE, zombie.slots.address() | zombie.remaining)
+                    .with(ZOMBIE_PLACE, place)
             }
             Self::Arch(cap) => cap.encode(),
         }
@@ -368,22 +336,18 @@ impl<A: Arch> Cap<A> {
                 core: raw.get(NUMBER),
             },
             tag::ZOMBIE => {
-                let kind = match raw.get(ZOMBIE_KIND) {
-                    ZOMBIE_THREAD => ZombieKind::Thread,
-                    ZOMBIE_ENDPOINT => ZombieKind::Endpoint,
-                    ZOMBIE_NOTIFICATION => ZombieKind::Notification,
-                    radix => ZombieKind::CNode { radix },
-                };
-                let count_bits = match kind {
-                    ZombieKind::CNode { radix } => radix + SLOT_BITS,
-                    _ => MIN_UNTYPED_BITS,
-                };
                 let place = raw.get(ZOMBIE_PLACE);
-                let mask = (1usize << count_bits) - 1;
-                Self::Zombie(Zombie {
-                    slots: object(place & !mask),
-                    kind,
-                    remaining: place & mask,
+                Self::Zombie(match raw.get(ZOMBIE_KIND) {
+                    ZOMBIE_ENDPOINT => Zombie::Endpoint(object(place)),
+                    ZOMBIE_NOTIFICATION => Zombie::Notification(object(place)),
+                    bits => {
+                        let mask = (1usize << bits) - 1;
+                        Zombie::Slots(ZombieSlots {
+                            first: object(place & !mask),
+                            bits,
+                            remaining: place & mask,
+                        })
+                    }
                 })
             }
             _ => Self::Arch(A::Cap::decode(raw)),

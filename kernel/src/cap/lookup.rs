@@ -4,7 +4,7 @@ use abi::{LookupFailure, WORD_BITS};
 
 use super::{CNode, Cap, Capabilities};
 use crate::arch::Arch;
-use crate::error::Error;
+use crate::error::{Error, ensure};
 use crate::slot::{RawCap, Slot};
 use crate::token::Ptr;
 
@@ -53,36 +53,31 @@ impl<A: Arch> Path<A> {
     /// Resolves one level: the slot in the current CNode.
     #[inline(always)]
     fn step(&mut self) -> Result<Ptr<Slot<A>>, LookupFailure> {
-        let Self {
-            cnode,
-            bits_left,
-            rest,
-        } = self;
-        let guard = cnode.guard;
+        let CNode { radix, guard, .. } = self.cnode;
         // Long lookups usually have no guards.
         if guard.size | guard.guard != 0 {
-            let found = (*rest >> 1).wrapping_shr((WORD_BITS - 1 - guard.size) as u32);
-            if guard.size > *bits_left || found != guard.guard {
+            let found = (self.rest >> 1).wrapping_shr((WORD_BITS - 1 - guard.size) as u32);
+            if guard.size > self.bits_left || found != guard.guard {
                 return Err(LookupFailure::GuardMismatch {
-                    bits_left: *bits_left,
+                    bits_left: self.bits_left,
                     guard_found: guard.guard,
                     bits_found: guard.size,
                 });
             }
-            *rest = rest.wrapping_shl(guard.size as u32);
+            self.rest = self.rest.wrapping_shl(guard.size as u32);
         }
-        let level = guard.size + cnode.radix;
-        if level > *bits_left {
+        let level = guard.size + radix;
+        if level > self.bits_left {
             return Err(LookupFailure::DepthMismatch {
-                bits_left: *bits_left,
+                bits_left: self.bits_left,
                 bits_found: level,
             });
         }
-        *bits_left -= level;
+        self.bits_left -= level;
         // A CNode has at least two slots.
-        let slot = cnode.slot(rest.wrapping_shr((WORD_BITS - cnode.radix) as u32));
-        *rest = rest.wrapping_shl(cnode.radix as u32);
-        Ok(slot)
+        let index = self.rest.wrapping_shr((WORD_BITS - radix) as u32);
+        self.rest = self.rest.wrapping_shl(radix as u32);
+        Ok(self.cnode.slot(index))
     }
 
     /// Whether the lookup continues through a slot; if so, descends to the CNode in it.
@@ -190,9 +185,7 @@ impl<A: Arch> Capabilities<A> {
         if !matches!(root, Cap::CNode(_)) {
             return Err(failed(LookupFailure::InvalidRoot));
         }
-        if !(1..=WORD_BITS).contains(&depth) {
-            return Err(Error::range(1, WORD_BITS));
-        }
+        ensure((1..=WORD_BITS).contains(&depth), Error::range(1, WORD_BITS))?;
         match self.resolve(root, index, depth).map_err(failed)? {
             (slot, 0) => Ok(slot),
             (_, bits_left) => Err(failed(LookupFailure::DepthMismatch {

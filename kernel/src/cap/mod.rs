@@ -7,7 +7,7 @@ mod lookup;
 
 pub use crate::slot::{Field, RawCap, Slot};
 pub use kind::{
-    BadgedCap, CNode, Cap, EndpointCap, NotificationCap, UntypedCap, Zombie, ZombieKind,
+    BadgedCap, CNode, Cap, EndpointCap, NotificationCap, UntypedCap, Zombie, ZombieSlots,
 };
 pub use layout::Packing;
 #[cfg(feature = "debug")]

@@ -13,7 +13,8 @@ use crate::arch::Arch;
 /// A core outside of the kernel.
 pub struct CoreHandle<A: Arch>(pub(crate) &'static CoreStorage<A>);
 
-/// A core in the kernel. It holds the entry lock, at least in shared mode, and may use what it owns.
+/// A core in the kernel. It holds the entry lock, at least in shared mode, and may use what it owns. Dropping it leaves the
+/// kernel.
 pub struct Local<'a, A: Arch> {
     pub(crate) handle: &'a mut CoreHandle<A>,
 }
@@ -39,12 +40,6 @@ impl<A: Arch> CoreHandle<A> {
         // SAFETY: the caller's promise. A handle is that of a core whose kernel was made.
         unsafe { (*self.0.kernel.get()).assume_init_mut() }
     }
-}
-
-impl<A: Arch> Local<'_, A> {
-    /// Leaves the kernel, as dropping does.
-    #[inline(always)]
-    pub fn exit(self) {}
 }
 
 impl<A: Arch> Deref for Local<'_, A> {

@@ -14,12 +14,12 @@
 //!
 //! [`Exclusive::each_core`]: crate::sched::Exclusive::each_core
 
+mod core_set;
+mod entry_lock;
 mod handle;
 mod irqs;
-#[cfg(feature = "smp")]
-mod multicore;
-#[cfg(not(feature = "smp"))]
-mod single_core;
+mod remote_request;
+mod shared;
 
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
@@ -28,12 +28,14 @@ use crate::Kernel;
 use crate::arch::Arch;
 use crate::config::CORES;
 
+pub use crate::sync::{SHARED, UNLOCKED};
+pub(crate) use core_set::CoreSet;
+pub use entry_lock::EntryLock;
+pub(crate) use entry_lock::Mode;
 pub use handle::{CoreHandle, Local};
 pub use irqs::Irqs;
-#[cfg(feature = "smp")]
-pub use multicore::*;
-#[cfg(not(feature = "smp"))]
-pub use single_core::*;
+pub(crate) use remote_request::RemoteRequest;
+pub(crate) use shared::{OutputLock, Shared};
 
 /// The kernel of one core, and what identifies the core. Aligned so that two cores' kernels never share a cache
 /// line (no false sharing).

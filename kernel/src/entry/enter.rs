@@ -1,8 +1,8 @@
-//! The beginning and the end of a kernel entry on several cores: the entry lock.
+//! The beginning and the end of a kernel entry: the entry lock. A kernel for one core takes none.
 
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
-use crate::config::BIG_LOCK;
+use crate::config::{BIG_LOCK, CORES};
 use crate::cores::{CoreHandle, CoreSet, Kernels, Local, Mode};
 use crate::object::{Thread, ThreadState};
 use crate::sync::spin_loop;
@@ -21,7 +21,7 @@ impl<A: Arch> CoreHandle<A> {
     #[inline(always)]
     pub fn enter(&mut self) -> Local<'_, A> {
         let (kernels, core) = self.place();
-        if BIG_LOCK || !kernels.shared.entry_lock.try_lock_shared(core) {
+        if CORES > 1 && (BIG_LOCK || !kernels.shared.entry_lock.try_lock_shared(core)) {
             self.wait_for_entry_lock(if BIG_LOCK {
                 Mode::Exclusive
             } else {
@@ -42,7 +42,9 @@ impl<A: Arch> CoreHandle<A> {
     #[inline(always)]
     pub(crate) fn entered_shared(&mut self) -> Local<'_, A> {
         let mut kernel = Local { handle: self };
-        kernel.entry_lock.mode = Mode::Shared;
+        if CORES > 1 {
+            kernel.entry_lock.mode = Mode::Shared;
+        }
         kernel
     }
 
@@ -52,6 +54,9 @@ impl<A: Arch> CoreHandle<A> {
     #[cold]
     #[inline(never)]
     fn wait_for_entry_lock(&mut self, then: Mode) {
+        if CORES == 1 {
+            return;
+        }
         let (kernels, core) = self.place();
         let mut set_back = None;
         let handle_requests = || {
@@ -104,8 +109,9 @@ impl<A: Arch> Local<'_, A> {
         &mut self,
         is_local: impl FnOnce(&mut Kernel<A>) -> bool,
     ) -> bool {
-        self.take_unmodified()
-            && (self.entry_lock.is_exclusive() || is_local(self) || self.make_exclusive())
+        CORES == 1
+            || self.take_unmodified()
+                && (self.entry_lock.is_exclusive() || is_local(self) || self.make_exclusive())
     }
 
     /// Waits for exclusive mode. Returns the same as [`Local::make_exclusive_unless`].
@@ -122,6 +128,9 @@ impl<A: Arch> Local<'_, A> {
 impl<A: Arch> Drop for Local<'_, A> {
     #[inline(always)]
     fn drop(&mut self) {
+        if CORES == 1 {
+            return;
+        }
         let (kernels, core) = self.handle.place();
         let mode = core::mem::replace(&mut self.entry_lock.mode, Mode::Unlocked);
         if mode == Mode::Exclusive {

@@ -63,10 +63,6 @@ impl<A: Arch> Kernel<A> {
         !matches!(interrupt, Interrupt::Line(_)) && self.is_time_local()
     }
 
-    fn is_own_core(&self, core: u8) -> bool {
-        usize::from(core) == self.core.id
-    }
-
     /// Whether the effects of the time that has passed are core-local. If so, the clock reading of this
     /// decision is the time of this entry.
     pub(super) fn is_time_local(&mut self) -> bool {
@@ -108,22 +104,32 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
+    /// The capability at an address. If it is not found, whether that is core-local.
+    fn find_near(&self, thread: Ptr<Thread<A>>, address: usize) -> Result<Cap<A>, bool> {
+        match self.lookup_near(self[thread].cap(ThreadSlot::CSpace), address) {
+            Ok(Some(slot)) => Ok(self[slot].cap()),
+            Ok(None) => Err(false),
+            Err(_) => Err(self.is_fault_delivery_local(thread)),
+        }
+    }
+
+    /// Whether this core owns a reply object, if there is one.
+    fn is_own_reply(&self, reply: Option<Ptr<Reply<A>>>) -> bool {
+        reply.is_none_or(|reply| self.is_own_core(self[reply].core()))
+    }
+
     /// Whether a send by a thread to an address is core-local.
     fn is_send_local(&self, thread: Ptr<Thread<A>>, address: usize) -> bool {
         let info = MessageInfo(self[thread].context.get(INFO));
         if info.extra_caps() > 0 {
             return false;
         }
-        let slot = match self.lookup_near(self[thread].cap(ThreadSlot::CSpace), address) {
-            Ok(Some(slot)) => slot,
-            Ok(None) => return false,
-            Err(_) => return self.is_fault_delivery_local(thread),
-        };
-        match self[slot].cap() {
-            Cap::Endpoint(cap) => self.is_endpoint_local(cap.object),
-            Cap::Notification(cap) => self.is_signal_local(cap.object),
-            Cap::Reply { object, .. } => self.is_reply_local(object),
-            _ => false,
+        match self.find_near(thread, address) {
+            Ok(Cap::Endpoint(cap)) => self.is_endpoint_local(cap.object),
+            Ok(Cap::Notification(cap)) => self.is_signal_local(cap.object),
+            Ok(Cap::Reply { object, .. }) => self.is_reply_local(object),
+            Ok(_) => false,
+            Err(is_local) => is_local,
         }
     }
 
@@ -137,13 +143,8 @@ impl<A: Arch> Kernel<A> {
             return true;
         };
         let is_reply_local = match self[first].state {
-            ThreadState::BlockedOnReceive { reply, .. } => {
-                reply.is_none_or(|reply| self.is_own_core(self[reply].core()))
-            }
-            _ => {
-                let info = MessageInfo(self[first].context.get(INFO));
-                info.extra_caps() == 0
-            }
+            ThreadState::BlockedOnReceive { reply, .. } => self.is_own_reply(reply),
+            _ => MessageInfo(self[first].context.get(INFO)).extra_caps() == 0,
         };
         is_reply_local && self.is_wakeup_local(first)
     }
@@ -160,19 +161,15 @@ impl<A: Arch> Kernel<A> {
                 let first = queue.first(&self.objects);
                 first.is_none_or(|first| self.is_wakeup_local(first))
             }
-            NotificationState::Idle => {
-                let Some(bound) = object.bound_thread else {
-                    return true;
-                };
+            NotificationState::Idle => object.bound_thread.is_none_or(|bound| {
                 let waits_locally = match self[bound].state {
                     ThreadState::BlockedOnReceive { endpoint, reply } => {
-                        self.is_own_core(self[endpoint].core())
-                            && reply.is_none_or(|reply| self.is_own_core(self[reply].core()))
+                        self.is_own_core(self[endpoint].core()) && self.is_own_reply(reply)
                     }
                     _ => true,
                 };
-                self.is_own_core(self[bound].core) && waits_locally && self.is_wakeup_local(bound)
-            }
+                waits_locally && self.is_wakeup_local(bound)
+            }),
         }
     }
 
@@ -204,9 +201,7 @@ impl<A: Arch> Kernel<A> {
             PendingFault::Some(Fault::Timeout { .. } | Fault::Debug { .. })
         );
         is_above_local
-            && object
-                .below
-                .is_none_or(|below| self.is_own_core(self[below].core()))
+            && self.is_own_reply(object.below)
             && self.is_wakeup_local(caller)
             && !applies_reply
     }
@@ -218,34 +213,29 @@ impl<A: Arch> Kernel<A> {
         address: usize,
         reply: Option<usize>,
     ) -> bool {
-        let root = self[thread].cap(ThreadSlot::CSpace);
-        let slot = match self.lookup_near(root, address) {
-            Ok(Some(slot)) => slot,
-            Ok(None) => return false,
-            Err(_) => return self.is_fault_delivery_local(thread),
-        };
-        match self[slot].cap() {
-            Cap::Endpoint(cap) => {
-                let is_reply_local = reply.is_none_or(|reply| {
-                    let slot = self.lookup_near(root, reply).ok().flatten();
-                    slot.is_some_and(|slot| match self[slot].cap() {
-                        Cap::Reply { object, .. } => self.is_reply_usable_locally(object, thread),
+        match self.find_near(thread, address) {
+            Ok(Cap::Endpoint(cap)) => {
+                let is_reply_local =
+                    reply.is_none_or(|reply| match self.find_near(thread, reply) {
+                        Ok(Cap::Reply { object, .. }) => {
+                            self.is_reply_usable_locally(object, thread)
+                        }
                         _ => false,
-                    })
-                });
+                    });
                 is_reply_local
                     && self.is_endpoint_local(cap.object)
                     && self[thread].bound_notification.is_none_or(|bound| {
                         self.is_own_core(self[bound].core) && self.is_lending_local(bound)
                     })
             }
-            Cap::Notification(cap) => {
+            Ok(Cap::Notification(cap)) => {
                 let bound = self[cap.object].bound_thread;
                 bound.is_none_or(|bound| bound == thread)
                     && self.is_own_core(self[cap.object].core)
                     && self.is_lending_local(cap.object)
             }
-            _ => false,
+            Ok(_) => false,
+            Err(is_local) => is_local,
         }
     }
 

@@ -2,14 +2,9 @@
 //! switch to the thread that runs next.
 
 mod budget;
-#[cfg(feature = "smp")]
 mod enter;
 mod leave;
-#[cfg(feature = "smp")]
 mod local;
-#[cfg(feature = "smp")]
 mod remote;
-#[cfg(not(feature = "smp"))]
-mod single_core;
 
 pub(crate) use budget::BudgetCheck;

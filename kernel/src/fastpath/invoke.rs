@@ -42,10 +42,13 @@ impl<A: Arch> Kernel<A> {
         eligible(Cap::<A>::is_memory(cap))?;
         let reading = self.read_clock_if_needed()?;
         self.count_one_level();
-        eligible(!self.is_interrupted())?;
+        eligible(self.preempt_after_lookup().is_ok())?;
         let invoked = match Invoked::without_buffer(slot, info) {
             Some(invoked) => invoked,
-            None => (self.with_buffer(thread, slot, info)).map_err(|_| NotEligible)?,
+            None => match self.with_buffer(thread, slot, info) {
+                Ok(Ok(invoked)) => invoked,
+                _ => return Err(NotEligible),
+            },
         };
 
         self.commit_reading(reading);

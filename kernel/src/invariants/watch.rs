@@ -112,7 +112,7 @@ impl<A: Arch> Kernel<A> {
                 self.begin_round();
                 return None;
             };
-            if cursor.next == cursor.cnode.len() {
+            if cursor.next == cursor.cnode.slot_count() {
                 self.instruments.watch.cursors[level?] = None;
                 continue;
             }

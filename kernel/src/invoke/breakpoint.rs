@@ -4,7 +4,7 @@ use abi::breakpoint::{DATA, INSTRUCTION, READ, READ_WRITE, WRITE};
 use abi::{Method, config};
 
 use super::thread::reload_if_current;
-use super::{Answer, Error, Invocation, Outcome};
+use super::{Answer, Error, Invocation, Outcome, ensure};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::{Access, Breakpoint, BreakpointNumbers, Thread};
@@ -26,31 +26,19 @@ impl<A: Arch> Invocation<A> {
             Method::TcbSetBreakpoint => {
                 let (number, breakpoint) = self.decode_breakpoint(kernel, &hardware)?;
                 A::set_breakpoint(kernel, thread, number, Some(breakpoint))?;
-                reload_if_current(kernel, thread);
-                Ok(Answer::Nothing)
             }
             Method::TcbGetBreakpoint => {
                 let number = self.breakpoint_number(kernel, &hardware)?;
-                let breakpoint = A::breakpoint(kernel, thread, number);
-                let enabled = breakpoint.is_some() as usize;
-                let Breakpoint {
-                    address,
-                    size,
-                    access,
-                } = breakpoint.unwrap_or(Breakpoint {
-                    address: 0,
-                    size: 0,
-                    access: Access::Execute,
-                });
-                let (kind, direction) = access.words();
-                let words = [address, kind, size, direction, enabled, 0, 0, 0];
-                Ok(Answer::Words(words, 5))
+                let found = A::breakpoint(kernel, thread, number);
+                let enabled = found.is_some() as usize;
+                let found = found.unwrap_or_default();
+                let (kind, direction) = found.access.words();
+                let words = [found.address, kind, found.size, direction, enabled, 0, 0, 0];
+                return Ok(Answer::Words(words, 5));
             }
             Method::TcbUnsetBreakpoint => {
                 let number = self.breakpoint_number(kernel, &hardware)?;
                 A::set_breakpoint(kernel, thread, number, None)?;
-                reload_if_current(kernel, thread);
-                Ok(Answer::Nothing)
             }
             Method::TcbConfigureSingleStepping => {
                 self.require(2, 0)?;
@@ -58,10 +46,12 @@ impl<A: Arch> Invocation<A> {
                 let instructions = self.word(kernel, 1);
                 let consumed = A::step(kernel, thread, Some(number), instructions)?;
                 reload_if_current(kernel, thread);
-                Ok(Answer::word(consumed as usize))
+                return Ok(Answer::word(consumed as usize));
             }
-            _ => Err(Error::IllegalOperation.into()),
+            _ => return Err(Error::IllegalOperation.into()),
         }
+        reload_if_current(kernel, thread);
+        Ok(Answer::Nothing)
     }
 
     /// The breakpoint number in message word 0.
@@ -77,9 +67,7 @@ impl<A: Arch> Invocation<A> {
 
 fn check_number(number: usize, hardware: &BreakpointNumbers) -> Result<usize, Error> {
     let maximum = hardware.instruction.end.max(hardware.data.end) - 1;
-    if number > maximum {
-        return Err(Error::range(0, maximum));
-    }
+    ensure(number <= maximum, Error::range(0, maximum))?;
     Ok(number)
 }
 
@@ -96,9 +84,7 @@ impl<A: Arch> Invocation<A> {
         let number = number & NUMBER;
         let is_data_only = number >= hardware.data.start;
         let shared = hardware.data.start == hardware.instruction.start;
-        if address >= hardware.address_end {
-            return Err(Error::InvalidArgument(1));
-        }
+        ensure(address < hardware.address_end, Error::InvalidArgument(1))?;
         let access = match kind {
             INSTRUCTION if size != 0 => return Err(Error::InvalidArgument(3)),
             INSTRUCTION if direction != READ => return Err(Error::InvalidArgument(4)),
@@ -114,12 +100,8 @@ impl<A: Arch> Invocation<A> {
             },
             _ => return Err(Error::InvalidArgument(2)),
         };
-        if ![0, 1, 2, 4, 8].contains(&size) {
-            return Err(Error::InvalidArgument(3));
-        }
-        if size != 0 && !address.is_multiple_of(size) {
-            return Err(Error::Alignment);
-        }
+        ensure([0, 1, 2, 4, 8].contains(&size), Error::InvalidArgument(3))?;
+        ensure(size == 0 || address.is_multiple_of(size), Error::Alignment)?;
         let number = check_number(number, hardware)?;
         let breakpoint = Breakpoint {
             address,

@@ -3,7 +3,7 @@
 use abi::endpoint_flags::{LIMIT, MASK};
 use abi::{LookupFailure, Method, Rights, WORD_BITS};
 
-use super::{Answer, Done, Error, Failure, Invocation, Outcome};
+use super::{Answer, Done, Error, Invocation, Outcome, allow, ensure};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::{CNode, Cap, EndpointCap};
@@ -15,19 +15,11 @@ use crate::token::Ptr;
 impl<A: Arch> Invocation<A> {
     pub(super) fn invoke_cnode(&self, kernel: &mut Kernel<A>, cnode: CNode<A>) -> Outcome {
         use Method::*;
-        if !(matches!(
-            self.method,
-            CNodeRevoke
-                | CNodeDelete
-                | CNodeCancelBadgedSends
-                | CNodeCopy
-                | CNodeMint
-                | CNodeMove
-                | CNodeMutate
-                | CNodeRotate
-        ) || (cfg!(feature = "thresholds") && self.method == CNodeEndpointSetThreshold))
-        {
-            return Err(Error::IllegalOperation.into());
+        match self.method {
+            CNodeRevoke | CNodeDelete | CNodeCancelBadgedSends | CNodeRotate => {}
+            CNodeCopy | CNodeMint | CNodeMove | CNodeMutate => {}
+            CNodeEndpointSetThreshold if cfg!(feature = "thresholds") => {}
+            _ => return Err(Error::IllegalOperation.into()),
         }
         self.require(2, 0)?;
         let index = self.word(kernel, 0);
@@ -47,26 +39,24 @@ impl<A: Arch> Invocation<A> {
     /// Copy, Mint, Move and Mutate.
     fn transfer_cap(&self, kernel: &mut Kernel<A>, target: Ptr<Slot<A>>) -> Done {
         self.require(4, 1)?;
-        if !kernel[target].is_empty() {
-            return Err(Error::DeleteFirst.into());
-        }
+        ensure(kernel[target].is_empty(), Error::DeleteFirst)?;
         let root = self.extra_cap(kernel, 0);
         let depth = self.word(kernel, 3);
         let source = kernel.find_slot(root, self.word(kernel, 2), depth, true)?;
-        let cap = occupied(kernel, source, true, depth)?;
+        let cap = kernel.occupied(source, true, depth)?;
 
         match self.method {
             Method::CNodeCopy => {
                 self.require(5, 1)?;
                 let rights = Rights::from_word(self.word(kernel, 4));
-                copy(kernel, source, target, cap.mask_rights(rights))
+                kernel.copy_cap(source, target, cap.mask_rights(rights))
             }
             Method::CNodeMint => {
                 self.require(6, 1)?;
                 let rights = Rights::from_word(self.word(kernel, 4));
                 let data = self.word(kernel, 5);
-                let cap = cap.mask_rights(rights).update_data(false, data);
-                copy(kernel, source, target, cap.ok_or(Error::IllegalOperation)?)
+                let cap = cap.mask_rights(rights).update_data(false, data)?;
+                kernel.copy_cap(source, target, cap)
             }
             Method::CNodeMove => {
                 kernel.move_cap(source, target, cap);
@@ -74,40 +64,28 @@ impl<A: Arch> Invocation<A> {
             }
             _ => {
                 self.require(5, 1)?;
-                let cap = cap.update_data(true, self.word(kernel, 4));
-                kernel.move_cap(source, target, cap.ok_or(Error::IllegalOperation)?);
+                let cap = cap.update_data(true, self.word(kernel, 4))?;
+                kernel.move_cap(source, target, cap);
                 Ok(())
             }
         }
     }
 }
 
-fn copy<A: Arch>(
-    kernel: &mut Kernel<A>,
-    source: Ptr<Slot<A>>,
-    target: Ptr<Slot<A>>,
-    cap: Cap<A>,
-) -> Done {
-    let cap = kernel.derive_cap(source, cap)?;
-    if cap.is_null() {
-        return Err(Error::IllegalOperation.into());
+impl<A: Arch> Kernel<A> {
+    fn copy_cap(&mut self, source: Ptr<Slot<A>>, target: Ptr<Slot<A>>, cap: Cap<A>) -> Done {
+        let cap = self.derive_cap(source, cap)?;
+        allow(!cap.is_null())?;
+        self.insert_copy(source, target, cap);
+        Ok(())
     }
-    kernel.insert_copy(source, target, cap);
-    Ok(())
-}
 
-/// The capability in a slot that must not be empty.
-fn occupied<A: Arch>(
-    kernel: &Kernel<A>,
-    slot: Ptr<Slot<A>>,
-    source: bool,
-    depth: usize,
-) -> Result<Cap<A>, Error> {
-    if kernel[slot].is_empty() {
+    /// The capability in a slot that must not be empty.
+    fn occupied(&self, slot: Ptr<Slot<A>>, source: bool, depth: usize) -> Result<Cap<A>, Error> {
         let failure = LookupFailure::MissingCapability { bits_left: depth };
-        return Err(Error::Lookup { source, failure });
+        ensure(!self[slot].is_empty(), Error::Lookup { source, failure })?;
+        Ok(self[slot].cap())
     }
-    Ok(kernel[slot].cap())
 }
 
 impl<A: Arch> Invocation<A> {
@@ -123,20 +101,15 @@ impl<A: Arch> Invocation<A> {
         let pivot_root = self.extra_cap(kernel, 0);
         let pivot = kernel.find_slot(pivot_root, pivot_index, pivot_depth, true)?;
 
-        if pivot == source || pivot == target {
-            return Err(Error::IllegalOperation.into());
-        }
-        if source != target && !kernel[target].is_empty() {
-            return Err(Error::DeleteFirst.into());
-        }
-        let source_cap = occupied(kernel, source, true, source_depth)?;
-        let pivot_cap = occupied(kernel, pivot, false, pivot_depth)?;
-        let source_cap = source_cap
-            .update_data(true, pivot_data)
-            .ok_or(Error::IllegalOperation)?;
-        let pivot_cap = pivot_cap
-            .update_data(true, target_data)
-            .ok_or(Error::IllegalOperation)?;
+        allow(pivot != source && pivot != target)?;
+        ensure(
+            source == target || kernel[target].is_empty(),
+            Error::DeleteFirst,
+        )?;
+        let source_cap = kernel.occupied(source, true, source_depth)?;
+        let pivot_cap = kernel.occupied(pivot, false, pivot_depth)?;
+        let source_cap = source_cap.update_data(true, pivot_data)?;
+        let pivot_cap = pivot_cap.update_data(true, target_data)?;
 
         if source == target {
             kernel.swap_slots((source, source_cap), (pivot, pivot_cap));
@@ -149,14 +122,10 @@ impl<A: Arch> Invocation<A> {
 
     fn cancel_badged_sends(&self, kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Done {
         match kernel[slot].cap() {
-            Cap::Endpoint(cap) if cap.rights == Rights::ALL => {
-                if cap.badge == 0 || kernel.cancel_badged_sends(self.caller, cap.object, cap.badge)
-                {
-                    Ok(())
-                } else {
-                    Err(Failure::Preempted)
-                }
-            }
+            Cap::Endpoint(cap) if cap.rights == Rights::ALL => match cap.badge {
+                0 => Ok(()),
+                badge => Ok(kernel.cancel_badged_sends(self.caller, cap.object, badge)?),
+            },
             _ => Err(Error::IllegalOperation.into()),
         }
     }
@@ -179,19 +148,12 @@ impl<A: Arch> Invocation<A> {
             }) if kernel[slot].is_original() => object,
             _ => return Err(Error::IllegalOperation.into()),
         };
-        if flags & !MASK != 0 {
-            return Err(Error::InvalidArgument(next).into());
-        }
+        ensure(flags & !MASK == 0, Error::InvalidArgument(next))?;
         let clock = kernel.arch.clock();
         let most = Microseconds(clock.max_period().0 - MIN_BUDGET.0);
         let least = Microseconds((flags & LIMIT != 0) as u64);
-        if threshold < least || threshold > most {
-            return Err(Error::range(
-                least.0 as usize,
-                usize::try_from(most.0).unwrap_or(usize::MAX),
-            )
-            .into());
-        }
+        let is_in_range = (least..=most).contains(&threshold);
+        ensure(is_in_range, Error::range(least.word(), most.word()))?;
         let asks = threshold.0 > 0 || flags != 0;
         let needed = clock.ticks(Microseconds(threshold.0 + MIN_BUDGET.0));
         kernel[endpoint].set_threshold(asks.then_some(EndpointThreshold { needed, flags }));

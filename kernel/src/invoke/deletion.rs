@@ -26,11 +26,13 @@
 //! own last capabilities. Such a zombie must not be removed before the root slot is empty: the root moves to
 //! the zombie's first slot, and the zombie is removed with it when only that slot is left.
 
+use abi::sizes::{SLOT_BITS, TCB_BITS};
+
 use super::{Done, Failure};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::cap::{Cap, Zombie};
-use crate::object::{IrqState, NotificationState, SchedContext, Thread};
+use crate::cap::{Cap, Zombie, ZombieSlots};
+use crate::object::{IrqState, SchedContext, THREAD_SLOTS, Thread, ThreadSlot, thread_slot};
 use crate::sched::work;
 use crate::slot::Slot;
 use crate::token::Ptr;
@@ -43,9 +45,7 @@ impl<A: Arch> Kernel<A> {
     pub(crate) fn revoke(&mut self, slot: Ptr<Slot<A>>) -> Done {
         while let Some(child) = self.child_of(slot) {
             self.delete(child)?;
-            if self.should_preempt(work::CAPABILITY) {
-                return Err(Failure::Preempted);
-            }
+            self.preempt_between(work::CAPABILITY)?;
         }
         Ok(())
     }
@@ -59,9 +59,7 @@ impl<A: Arch> Kernel<A> {
         let mut root = slot;
         while let Cap::Zombie(zombie) = self[root].cap() {
             root = self.delete_step(root, zombie)?;
-            if self.should_preempt(work::CAPABILITY) {
-                return Err(Failure::Preempted);
-            }
+            self.preempt_between(work::CAPABILITY)?;
         }
         Ok(())
     }
@@ -69,24 +67,28 @@ impl<A: Arch> Kernel<A> {
     /// Finalises the object of a capability if it is the last one, and empties its slot. For CNodes, threads, and
     /// endpoints and notifications with blocked threads it leaves a zombie in the slot.
     fn finalise(&mut self, slot: Ptr<Slot<A>>) -> Done {
-        let cap = self[slot].cap();
         let last = self.is_last_cap(slot);
-        match cap {
+        let zombie = match self[slot].cap() {
             Cap::Null | Cap::Zombie(_) => return Ok(()),
             Cap::CNode(cnode) if last => {
                 self.note_deletion(&cnode);
-                self[slot].set_cap(Cap::Zombie(Zombie::of_cnode(cnode)));
-                return Ok(());
+                Some(Zombie::Slots(ZombieSlots {
+                    first: cnode.slots,
+                    bits: cnode.radix + SLOT_BITS,
+                    remaining: cnode.slot_count(),
+                }))
             }
             Cap::Thread(thread) if last => {
                 self.finalise_thread(thread);
-                let slots = crate::object::thread_slot(thread, crate::object::ThreadSlot::CSpace);
-                self[slot].set_cap(Cap::Zombie(Zombie::of_thread(slots)));
-                return Ok(());
+                Some(Zombie::Slots(ZombieSlots {
+                    first: thread_slot(thread, ThreadSlot::CSpace),
+                    bits: TCB_BITS,
+                    remaining: THREAD_SLOTS,
+                }))
             }
-            Cap::Endpoint(cap) if last && !self[cap.object].queue().is_empty() => {
-                self[slot].set_cap(Cap::Zombie(Zombie::of_endpoint(cap.object)));
-                return Ok(());
+            Cap::Endpoint(cap) if last => {
+                let waits = !self[cap.object].queue().is_empty();
+                waits.then_some(Zombie::Endpoint(cap.object))
             }
             Cap::Notification(cap) if last => {
                 let notification = cap.object;
@@ -96,27 +98,36 @@ impl<A: Arch> Kernel<A> {
                 if let Some(context) = self[notification].sched_context.take() {
                     self[context].notification = None;
                 }
-                if let NotificationState::Waiting(_) = self[notification].state {
-                    self[slot].set_cap(Cap::Zombie(Zombie::of_notification(notification)));
-                    return Ok(());
-                }
+                let waits = !self[notification].waiters().is_empty();
+                waits.then_some(Zombie::Notification(notification))
             }
-            Cap::Reply { object, .. } if last => self.clear_reply(object),
-            Cap::SchedContext { object, .. } if last => self.finalise_context(object),
+            Cap::Reply { object, .. } if last => {
+                self.clear_reply(object);
+                None
+            }
+            Cap::SchedContext { object, .. } if last => {
+                self.finalise_context(object);
+                None
+            }
             Cap::IrqHandler(irq) if last => {
                 self.arch.mask_interrupt(irq, true);
                 let stored = self.irqs.slot(irq);
                 self.delete(stored)?;
                 // Only after the deletion above, which can be preempted.
                 self.irqs[irq.0].state = IrqState::Free;
+                None
             }
             Cap::Arch(cap) => {
                 self.drop_log(cap);
                 A::finalise(self, cap, last);
+                None
             }
-            _ => {}
+            _ => None,
+        };
+        match zombie {
+            Some(zombie) => self[slot].set_cap(Cap::Zombie(zombie)),
+            None => self.remove_cap(slot),
         }
-        self.remove_cap(slot);
         Ok(())
     }
 
@@ -153,61 +164,62 @@ impl<A: Arch> Kernel<A> {
         root: Ptr<Slot<A>>,
         zombie: Zombie<A>,
     ) -> Result<Ptr<Slot<A>>, Failure> {
-        if self.wake_one(zombie) {
-            return Ok(root);
-        }
-        let last = match zombie.remaining.checked_sub(1) {
-            Some(last) if zombie.has_slots() => last,
+        let slots = match zombie {
+            Zombie::Slots(slots) if slots.remaining > 0 => slots,
             _ => {
-                self.remove_cap(root);
+                self.wake_one_or_remove(root, zombie);
                 return Ok(root);
             }
         };
-        let slot = zombie.slot(last);
+        let last = slots.remaining - 1;
+        let slot = slots.slot(last);
         if slot == root {
-            return Ok(self.step_at_root(root, zombie));
+            return Ok(self.step_at_root(root, slots));
         }
         self.finalise(slot)?;
         match self[slot].cap() {
-            Cap::Zombie(child) if !child.has_slots() => {
-                if !self.wake_one(child) {
-                    self.remove_cap(slot);
-                }
-                Ok(root)
-            }
-            Cap::Zombie(child) if last == 0 => {
+            child @ Cap::Zombie(Zombie::Slots(_)) if last == 0 => {
                 self.remove_cap(root);
-                self.move_cap(slot, root, Cap::Zombie(child));
+                self.move_cap(slot, root, child);
                 Ok(root)
             }
-            Cap::Zombie(child) => Ok(self.descend(root, zombie, slot, child)),
+            Cap::Zombie(Zombie::Slots(child)) => Ok(self.descend(root, slots, slot, child)),
+            Cap::Zombie(child) => {
+                self.wake_one_or_remove(slot, child);
+                Ok(root)
+            }
             _ => {
-                self[root].set_cap(Cap::Zombie(Zombie {
-                    remaining: last,
-                    ..zombie
-                }));
+                let remaining = last;
+                let slots = ZombieSlots { remaining, ..slots };
+                self[root].set_cap(Cap::Zombie(Zombie::Slots(slots)));
                 Ok(root)
             }
         }
     }
 
-    /// Wakes one thread that is blocked at the former endpoint or notification; returns whether there was one.
-    fn wake_one(&mut self, zombie: Zombie<A>) -> bool {
-        match (zombie.endpoint(), zombie.notification()) {
-            (Some(endpoint), _) => self.wake_one_at_endpoint(endpoint),
-            (_, Some(notification)) => self.wake_one_at_notification(notification),
-            _ => false,
+    /// Wakes one thread that is blocked at the former endpoint or notification. Removes the zombie if there is none.
+    fn wake_one_or_remove(&mut self, slot: Ptr<Slot<A>>, zombie: Zombie<A>) {
+        let wakes = match zombie {
+            Zombie::Slots(_) => false,
+            Zombie::Endpoint(endpoint) => self.wake_one_at_endpoint(endpoint),
+            Zombie::Notification(notification) => self.wake_one_at_notification(notification),
+        };
+        if !wakes {
+            self.remove_cap(slot);
         }
     }
 
     /// The slot to be emptied is the root itself, which must be emptied last.
-    fn step_at_root(&mut self, root: Ptr<Slot<A>>, zombie: Zombie<A>) -> Ptr<Slot<A>> {
+    fn step_at_root(&mut self, root: Ptr<Slot<A>>, zombie: ZombieSlots<A>) -> Ptr<Slot<A>> {
         let first = zombie.slot(0);
         if first == root {
             self.remove_cap(root);
         } else {
             let moved_up = self[first].cap();
-            self.swap_slots((root, Cap::Zombie(zombie)), (first, moved_up));
+            self.swap_slots(
+                (root, Cap::Zombie(Zombie::Slots(zombie))),
+                (first, moved_up),
+            );
         }
         first
     }
@@ -216,15 +228,18 @@ impl<A: Arch> Kernel<A> {
     fn descend(
         &mut self,
         root: Ptr<Slot<A>>,
-        zombie: Zombie<A>,
+        zombie: ZombieSlots<A>,
         slot: Ptr<Slot<A>>,
-        child: Zombie<A>,
+        child: ZombieSlots<A>,
     ) -> Ptr<Slot<A>> {
         if child.remaining == 0 {
             self.remove_cap(slot);
             return root;
         }
-        self.swap_slots((root, Cap::Zombie(zombie)), (slot, Cap::Zombie(child)));
+        self.swap_slots(
+            (root, Cap::Zombie(Zombie::Slots(zombie))),
+            (slot, Cap::Zombie(Zombie::Slots(child))),
+        );
         // The root may itself be the child's first slot; ours is kept in the next slot then.
         let park = usize::from(child.slot(0) == root);
         if child.remaining <= park {
@@ -234,7 +249,7 @@ impl<A: Arch> Kernel<A> {
         }
         let park = child.slot(park);
         let moved_up = self[park].cap();
-        self.swap_slots((slot, Cap::Zombie(zombie)), (park, moved_up));
+        self.swap_slots((slot, Cap::Zombie(Zombie::Slots(zombie))), (park, moved_up));
         root
     }
 }

@@ -3,7 +3,7 @@
 use abi::config::{DOMAIN_SCHEDULE_LENGTH, DOMAINS};
 use abi::{Method, WORD_BITS};
 
-use super::{Answer, Error, Invocation, Outcome};
+use super::{Answer, Error, Invocation, Outcome, ensure};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::Cap;
@@ -23,9 +23,7 @@ impl<A: Arch> Invocation<A> {
     fn set_domain(&self, kernel: &mut Kernel<A>) -> Outcome {
         self.require(1, 0)?;
         let domain = self.word(kernel, 0);
-        if domain >= DOMAINS {
-            return Err(Error::InvalidArgument(0).into());
-        }
+        ensure(domain < DOMAINS, Error::InvalidArgument(0))?;
         self.require(1, 1)?;
         let Cap::Thread(thread) = self.extra_cap(kernel, 0) else {
             return Err(Error::InvalidArgument(1).into());
@@ -36,24 +34,14 @@ impl<A: Arch> Invocation<A> {
 
     fn configure_schedule(&self, kernel: &mut Kernel<A>) -> Outcome {
         self.require(if WORD_BITS == 64 { 3 } else { 4 }, 0)?;
-        let index = self.word(kernel, 0);
-        let domain = self.word(kernel, 1);
+        let index = self.number_in(kernel, 0, 0..=DOMAIN_SCHEDULE_LENGTH - 2)?;
+        let domain = self.number_in(kernel, 1, 0..=DOMAINS - 1)?;
         let duration = Ticks(self.time(kernel, 2).0.0);
-        if index >= DOMAIN_SCHEDULE_LENGTH - 1 {
-            return Err(Error::range(0, DOMAIN_SCHEDULE_LENGTH - 2).into());
-        }
-        if domain >= DOMAINS {
-            return Err(Error::range(0, DOMAINS - 1).into());
-        }
-        if duration > MAX_DURATION {
-            return Err(Error::InvalidArgument(2).into());
-        }
-        if duration == Ticks::ZERO && domain != 0 {
-            return Err(Error::InvalidArgument(1).into());
-        }
-        if duration == Ticks::ZERO && index == kernel.domains.start {
-            return Err(Error::InvalidArgument(2).into());
-        }
+        let is_end = duration == Ticks::ZERO;
+        ensure(duration <= MAX_DURATION, Error::InvalidArgument(2))?;
+        ensure(!is_end || domain == 0, Error::InvalidArgument(1))?;
+        let is_start = index == kernel.domains.start;
+        ensure(!is_end || !is_start, Error::InvalidArgument(2))?;
         let entry = DomainEntry {
             domain: domain as u8,
             duration,
@@ -66,13 +54,9 @@ impl<A: Arch> Invocation<A> {
 
     fn set_schedule_start(&self, kernel: &mut Kernel<A>) -> Outcome {
         self.require(1, 0)?;
-        let index = self.word(kernel, 0);
-        if index >= DOMAIN_SCHEDULE_LENGTH {
-            return Err(Error::range(0, DOMAIN_SCHEDULE_LENGTH - 1).into());
-        }
-        if kernel.domains.entries[index].is_end() {
-            return Err(Error::InvalidArgument(0).into());
-        }
+        let index = self.number_in(kernel, 0, 0..=DOMAIN_SCHEDULE_LENGTH - 1)?;
+        let is_end = kernel.domains.entries[index].is_end();
+        ensure(!is_end, Error::InvalidArgument(0))?;
         kernel.exclusive().modify_each_core(|kernel| {
             kernel.domains.start = index;
             kernel.enter_domain(index);

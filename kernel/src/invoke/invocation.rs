@@ -1,10 +1,10 @@
 //! An invocation: its method, access to its arguments, and its outcome.
 
-use core::ops::Range;
+use core::ops::{Range, RangeInclusive};
 
 use abi::Method;
 
-use super::{Error, Failure};
+use super::{Error, Failure, ensure};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::Cap;
@@ -39,12 +39,8 @@ impl<A: Arch> Invocation<A> {
     /// [`Error::Truncated`].
     #[inline(always)]
     pub fn require(&self, words: usize, caps: usize) -> Result<(), Error> {
-        let caps_missing = caps > 0 && self.extra[caps - 1].is_none();
-        if self.length < words || caps_missing {
-            Err(Error::Truncated)
-        } else {
-            Ok(())
-        }
+        let has_caps = caps == 0 || self.extra[caps - 1].is_some();
+        ensure(self.length >= words && has_caps, Error::Truncated)
     }
 
     /// Message word `index`. Another thread may write user memory at any time: read each word only once.
@@ -64,16 +60,31 @@ impl<A: Arch> Invocation<A> {
         (Microseconds(high << 32 | low), index + 2)
     }
 
+    /// Message word `index`, a number in a range.
+    ///
+    /// # Errors
+    /// [`Error::Range`].
+    pub fn number_in(
+        &self,
+        kernel: &Kernel<A>,
+        index: usize,
+        range: RangeInclusive<usize>,
+    ) -> Result<usize, Error> {
+        let number = self.word(kernel, index);
+        ensure(
+            range.contains(&number),
+            Error::range(*range.start(), *range.end()),
+        )?;
+        Ok(number)
+    }
+
     /// Message word `index`, a number of at most `maximum`.
     ///
     /// # Errors
     /// [`Error::Range`].
     pub fn number_up_to(&self, kernel: &Kernel<A>, index: usize, maximum: u8) -> Result<u8, Error> {
-        let number = self.word(kernel, index);
-        u8::try_from(number)
-            .ok()
-            .filter(|number| *number <= maximum)
-            .ok_or(Error::range(0, maximum.into()))
+        let number = self.number_in(kernel, index, 0..=maximum.into())?;
+        Ok(number as u8)
     }
 
     /// The slot of extra capability `index`; [`Invocation::require`] has checked that it exists.
@@ -114,7 +125,7 @@ impl<A: Arch> Invocation<A> {
         while start < range.end {
             let next = (start | (bytes - 1)).saturating_add(1).min(range.end);
             action(kernel, start..next);
-            if next < range.end && kernel.should_preempt(work) {
+            if next < range.end && kernel.preempt_between(work).is_err() {
                 kernel[self.caller].progress = Progress::Range { next };
                 return Err(Failure::Preempted);
             }

@@ -2,7 +2,7 @@
 
 use abi::{Method, Rights};
 
-use super::{Answer, Error, Failure, Invocation, Outcome};
+use super::{Answer, Error, Failure, Invocation, Outcome, ensure};
 use crate::Kernel;
 use crate::arch::{Arch, Irq};
 use crate::cap::Cap;
@@ -37,9 +37,7 @@ impl<A: Arch> Invocation<A> {
         irq: Irq,
         place: (usize, usize),
     ) -> Result<Ptr<Slot<A>>, Failure> {
-        if is_taken(kernel, irq) {
-            return Err(Error::RevokeFirst.into());
-        }
+        ensure(!is_taken(kernel, irq), Error::RevokeFirst)?;
         self.find_empty_slot(kernel, 0, place)
     }
 
@@ -57,7 +55,8 @@ impl<A: Arch> Invocation<A> {
 
     pub(super) fn invoke_irq_handler(&self, kernel: &mut Kernel<A>, irq: Irq) -> Outcome {
         match self.method {
-            Method::IrqAckIrq => kernel.arch.acknowledge_interrupt(irq),
+            // The line may raise the interrupt again.
+            Method::IrqAckIrq => kernel.arch.mask_interrupt(irq, false),
             Method::IrqSetIrqHandler => {
                 self.require(0, 1)?;
                 let source = self.extra_slot(0);

@@ -1,15 +1,14 @@
 //! From a message to an invocation, and from its outcome to the answer.
 
 use abi::registers::{INFO, MESSAGE_REGISTERS};
-use abi::{LookupFailure, MAX_EXTRA_CAPS, MessageInfo, Method};
+use abi::{MAX_EXTRA_CAPS, MessageInfo, Method};
 
-use super::{Answer, Error, Failure, Invocation, Outcome, method};
+use super::{Answer, Error, Failure, Invocation, Missing, Outcome, Preempted, ensure, method};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
 use crate::ipc::{Buffer, ExtraCaps};
 use crate::object::Thread;
-use crate::sched::work::preempt_after_lookup;
 use crate::slot::Slot;
 use crate::token::Ptr;
 
@@ -63,20 +62,6 @@ impl<A: Arch> Invoked<A> {
     }
 }
 
-/// The reason why no capability is invoked.
-pub(crate) enum LookupError {
-    /// The operation stopped at a preemption point.
-    Preempted,
-    /// An address did not resolve.
-    Missing(Missing),
-}
-
-/// An address does not resolve to a capability of the required kind.
-pub(crate) struct Missing {
-    pub(crate) address: usize,
-    pub(crate) failure: LookupFailure,
-}
-
 impl<A: Arch> Kernel<A> {
     /// Looks up the capability that a thread invokes, and its extra capabilities. Has no side effects.
     #[inline(always)]
@@ -84,17 +69,17 @@ impl<A: Arch> Kernel<A> {
         &mut self,
         thread: Ptr<Thread<A>>,
         address: usize,
-    ) -> Result<Invoked<A>, LookupError> {
+    ) -> Result<Result<Invoked<A>, Missing>, Preempted> {
         let found = self.lookup_quickly(self[thread].root(), address);
         // Lookups in deep capability spaces are long, so there is a preemption point.
-        if self.is_interrupted() {
-            return Err(LookupError::Preempted);
-        }
-        let missing = |failure| LookupError::Missing(Missing { address, failure });
-        let slot = found.map_err(missing)?;
+        self.preempt_after_lookup()?;
+        let slot = match found {
+            Ok(slot) => slot,
+            Err(failure) => return Ok(Err(Missing { address, failure })),
+        };
         let info = MessageInfo(self[thread].context.get(INFO));
         match Invoked::without_buffer(slot, info) {
-            Some(invoked) => Ok(invoked),
+            Some(invoked) => Ok(Ok(invoked)),
             None => self.with_buffer(thread, slot, info),
         }
     }
@@ -106,28 +91,15 @@ impl<A: Arch> Kernel<A> {
         thread: Ptr<Thread<A>>,
         slot: Ptr<Slot<A>>,
         info: MessageInfo,
-    ) -> Result<Invoked<A>, LookupError> {
+    ) -> Result<Result<Invoked<A>, Missing>, Preempted> {
         let buffer = self.send_buffer(thread);
-        let mut extra = [None; MAX_EXTRA_CAPS];
-        if let Some(buffer) = buffer {
-            let root = self[thread].root();
-            let places = extra.iter_mut().take(info.extra_caps());
-            for (index, place) in places.enumerate() {
-                let address = buffer.extra_cap(index);
-                let found = self.lookup_quickly(root, address);
-                let missing = |failure| LookupError::Missing(Missing { address, failure });
-                *place = Some(found.map_err(missing)?);
-                if self.is_interrupted() {
-                    return Err(LookupError::Preempted);
-                }
-            }
-        }
-        Ok(Invoked {
+        let found = self.find_extra_caps(thread, buffer, info.extra_caps())?;
+        Ok(found.map(|extra| Invoked {
             slot,
             info,
             buffer,
             extra,
-        })
+        }))
     }
 
     /// The slot that an argument (root, index, depth) names, and after the lookup a preemption point.
@@ -140,7 +112,7 @@ impl<A: Arch> Kernel<A> {
         source: bool,
     ) -> Result<Ptr<Slot<A>>, Failure> {
         let slot = self.lookup_slot(root, index, depth, source)?;
-        preempt_after_lookup(self)?;
+        self.preempt_after_lookup()?;
         Ok(slot)
     }
 
@@ -169,9 +141,7 @@ impl<A: Arch> Invocation<A> {
         (index, depth): (usize, usize),
     ) -> Result<Ptr<Slot<A>>, Failure> {
         let slot = kernel.find_slot(self.extra_cap(kernel, root), index, depth, false)?;
-        if !kernel[slot].is_empty() {
-            return Err(Error::DeleteFirst.into());
-        }
+        ensure(kernel[slot].is_empty(), Error::DeleteFirst)?;
         Ok(slot)
     }
 }

@@ -16,10 +16,10 @@ mod thread;
 mod thread_spaces;
 mod untyped;
 
-pub use crate::error::{Error, Failure};
-pub use crate::sched::work::preempt_after_checks;
+pub(crate) use crate::error::Missing;
+pub use crate::error::{Error, Failure, Preempted, allow, ensure};
 pub use invocation::{Answer, Done, Invocation, Outcome};
-pub(crate) use lookup::{Invoked, LookupError, Missing};
+pub(crate) use lookup::Invoked;
 pub(crate) use untyped::emplace;
 pub use untyped::reset;
 

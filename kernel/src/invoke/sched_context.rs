@@ -3,7 +3,7 @@
 use abi::{Method, WORD_BITS};
 
 use super::thread::check_released;
-use super::{Answer, Error, Invocation, Outcome};
+use super::{Answer, Done, Error, Invocation, Outcome, allow, ensure};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::Cap;
@@ -21,9 +21,7 @@ impl<A: Arch> Invocation<A> {
         match self.method {
             Method::SchedContextBind => self.bind_context(kernel, context)?,
             Method::SchedContextUnbind => {
-                if kernel[context].thread == Some(self.caller) {
-                    return Err(Error::IllegalOperation.into());
-                }
+                allow(kernel[context].thread != Some(self.caller))?;
                 kernel.unbind_all(context);
             }
             Method::SchedContextUnbindObject => self.unbind_object(kernel, context)?,
@@ -39,68 +37,46 @@ impl<A: Arch> Invocation<A> {
         Ok(Answer::Nothing)
     }
 
-    fn bind_context(
-        &self,
-        kernel: &mut Kernel<A>,
-        context: Ptr<SchedContext<A>>,
-    ) -> Result<(), Error> {
+    fn bind_context(&self, kernel: &mut Kernel<A>, context: Ptr<SchedContext<A>>) -> Done {
         self.require(0, 1)?;
         match self.extra_cap(kernel, 0) {
             Cap::Thread(thread) => {
-                if kernel[context].thread.is_some() || kernel[thread].sched_context.is_some() {
-                    return Err(Error::IllegalOperation);
-                }
+                allow(kernel[context].thread.is_none())?;
+                allow(kernel[thread].sched_context.is_none())?;
                 check_released(kernel, thread, context)?;
                 kernel.bind_thread(context, thread);
             }
             Cap::Notification(cap) => {
-                if kernel[context].notification.is_some()
-                    || kernel[cap.object].sched_context.is_some()
-                {
-                    return Err(Error::IllegalOperation);
-                }
+                allow(kernel[context].notification.is_none())?;
+                allow(kernel[cap.object].sched_context.is_none())?;
                 kernel.bind_lender(context, cap.object);
             }
-            _ => return Err(Error::InvalidCapability(1)),
+            _ => return Err(Error::InvalidCapability(1).into()),
         }
         Ok(())
     }
 
-    fn unbind_object(
-        &self,
-        kernel: &mut Kernel<A>,
-        context: Ptr<SchedContext<A>>,
-    ) -> Result<(), Error> {
+    fn unbind_object(&self, kernel: &mut Kernel<A>, context: Ptr<SchedContext<A>>) -> Done {
         self.require(0, 1)?;
         match self.extra_cap(kernel, 0) {
             Cap::Thread(thread) => {
-                if kernel[context].thread != Some(thread) || thread == self.caller {
-                    return Err(Error::IllegalOperation);
-                }
+                allow(kernel[context].thread == Some(thread) && thread != self.caller)?;
                 kernel.unbind_thread(context);
             }
             Cap::Notification(cap) => {
-                if kernel[context].notification != Some(cap.object) {
-                    return Err(Error::IllegalOperation);
-                }
+                allow(kernel[context].notification == Some(cap.object))?;
                 kernel[context].notification = None;
                 kernel[cap.object].sched_context = None;
             }
-            _ => return Err(Error::InvalidCapability(1)),
+            _ => return Err(Error::InvalidCapability(1).into()),
         }
         Ok(())
     }
 }
 
-/// The arguments of `YieldTo` and `YieldToTimeout`.
-struct YieldTo<A: Arch> {
-    target: Ptr<Thread<A>>,
-    answer: YieldAnswer,
-    /// When the timeout of the caller expires.
-    timer: Option<Ticks>,
-    /// Holds the target's call or timeout fault, which is replied to first.
-    reply: Option<Ptr<Reply<A>>>,
-}
+/// The arguments of `YieldTo` and `YieldToTimeout`: the target; when the timeout of the caller expires; and the reply object
+/// with the target's call or timeout fault, which is replied to first.
+type YieldTo<A> = (Ptr<Thread<A>>, Option<Ticks>, Option<Ptr<Reply<A>>>);
 
 impl<A: Arch> Invocation<A> {
     fn decode_yield_to(
@@ -116,47 +92,30 @@ impl<A: Arch> Invocation<A> {
             instant = self.time(kernel, 0).0;
         }
         let target = kernel[context].thread.ok_or(Error::IllegalOperation)?;
-        if target == caller || kernel[target].priority > kernel[caller].max_controlled_priority {
-            return Err(Error::IllegalOperation);
-        }
+        allow(target != caller)?;
+        allow(kernel[target].priority <= kernel[caller].max_controlled_priority)?;
         if !has_timer {
-            return Ok(YieldTo {
-                target,
-                answer: YieldAnswer::Short,
-                timer: None,
-                reply: None,
-            });
+            return Ok((target, None, None));
         }
         let clock = kernel.arch.clock();
-        let last = clock.microseconds(Ticks::NEVER);
-        if instant >= last {
-            return Err(Error::range(
-                0,
-                (last.0 - 1).try_into().unwrap_or(usize::MAX),
-            ));
-        }
+        let last = Microseconds(clock.microseconds(Ticks::NEVER).0 - 1);
+        ensure(instant <= last, Error::range(0, last.word()))?;
         let reply = match self.extra_cap(kernel, 0) {
             Cap::Null => None,
             Cap::Reply { object, .. } if kernel.can_release(object, target) => Some(object),
             Cap::Reply { .. } => return Err(Error::IllegalOperation),
             _ => return Err(Error::InvalidCapability(1)),
         };
-        Ok(YieldTo {
-            target,
-            answer: YieldAnswer::Long,
-            // So that the answer never tells an earlier time when it has come.
-            timer: Some(clock.first_tick(instant)),
-            reply,
-        })
+        // So that the answer never tells an earlier time when it has come.
+        Ok((target, Some(clock.first_tick(instant)), reply))
     }
 
     fn yield_to(&self, kernel: &mut Kernel<A>, context: Ptr<SchedContext<A>>) -> Outcome {
-        let YieldTo {
-            target,
-            answer,
-            timer,
-            reply,
-        } = self.decode_yield_to(kernel, context)?;
+        let (target, timer, reply) = self.decode_yield_to(kernel, context)?;
+        let answer = match timer {
+            Some(_) => YieldAnswer::Long,
+            None => YieldAnswer::Short,
+        };
         let caller = self.caller;
         kernel.finish_pending_yield(context);
         kernel.cancel_yield_to(caller);
@@ -175,7 +134,8 @@ impl<A: Arch> Invocation<A> {
         if let Some(reply) = reply {
             kernel.release_call(reply, target);
         }
-        kernel.charge_remote_thread(target);
+        // If it runs on another core, what it has used so far is charged before its budget decides anything here.
+        kernel.owning_core(target);
         if !is_told {
             kernel.take_consumed(context);
         }

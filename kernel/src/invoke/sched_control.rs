@@ -4,13 +4,14 @@
 use abi::sizes::refill_capacity;
 use abi::{MAX_CRITICALITY, Method, WORD_BITS, sched_context_flags};
 
-use super::{Answer, Error, Invocation, Outcome, preempt_after_checks};
+use super::{Answer, Error, Invocation, Outcome, ensure};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::budget::MAX_REFILLS;
 use crate::cap::Cap;
+use crate::config::CORES;
 use crate::object::{ContextFlags, SchedContext};
-use crate::sched::Readiness;
+use crate::sched::{Readiness, work};
 use crate::time::{MIN_BUDGET, Microseconds, Ticks};
 use crate::token::Ptr;
 
@@ -49,7 +50,7 @@ impl<A: Arch> Invocation<A> {
     fn configure_context(&self, kernel: &mut Kernel<A>, core: usize) -> Outcome {
         let request = self.decode_configure(kernel)?;
         // On machines without a divide instruction, the conversion of times takes long.
-        preempt_after_checks(kernel)?;
+        kernel.preempt_after(work::CHECKS)?;
         perform(kernel, &request, core);
         Ok(Answer::Nothing)
     }
@@ -80,9 +81,7 @@ impl<A: Arch> Invocation<A> {
             return Err(Error::InvalidCapability(1));
         };
         let most = refill_capacity(bits).min(MAX_REFILLS) - BASE_REFILLS;
-        if extra_refills > most {
-            return Err(Error::range(0, most));
-        }
+        ensure(extra_refills <= most, Error::range(0, most))?;
         let round_robin = budget == period;
         let idling = flags & sched_context_flags::IDLING != 0;
         let refills = match BASE_REFILLS + extra_refills {
@@ -113,7 +112,7 @@ fn range(minimum: Microseconds, maximum: Microseconds) -> Error {
 fn perform<A: Arch>(kernel: &mut Kernel<A>, request: &Configure<A>, core: usize) {
     let context = request.context;
     let thread = kernel[context].thread;
-    let moves = usize::from(kernel[context].core) != core;
+    let moves = CORES > 1 && usize::from(kernel[context].core) != core;
     let owner = kernel.owning_core_of_context(context);
     if let Some(thread) = thread {
         owner.leave_scheduler(thread);

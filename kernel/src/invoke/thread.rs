@@ -4,13 +4,11 @@ use abi::registers::{COUNT, FRAME_COUNT};
 use abi::{Method, Rights, thread_flags};
 
 use super::thread_spaces::Source;
-use super::{Answer, Done, Error, Invocation, Outcome};
+use super::{Answer, Done, Error, Invocation, Outcome, allow, ensure};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
-use crate::object::{
-    Membership, NotificationState, Progress, SchedContext, Thread, ThreadSlot, thread_slot,
-};
+use crate::object::{Membership, Progress, SchedContext, Thread, ThreadSlot, thread_slot};
 use crate::token::Ptr;
 
 impl<A: Arch> Invocation<A> {
@@ -82,13 +80,8 @@ impl<A: Arch> Invocation<A> {
     fn read_registers(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Outcome {
         self.require(2, 0)?;
         let suspend = self.word(kernel, 0) & 1 != 0;
-        let count = self.word(kernel, 1);
-        if !(1..=COUNT).contains(&count) {
-            return Err(Error::range(1, COUNT).into());
-        }
-        if thread == self.caller {
-            return Err(Error::IllegalOperation.into());
-        }
+        let count = self.number_in(kernel, 1, 1..=COUNT)?;
+        allow(thread != self.caller)?;
         if suspend {
             kernel.suspend(thread);
         }
@@ -107,19 +100,15 @@ impl<A: Arch> Invocation<A> {
         self.require(2, 0)?;
         let resume = self.word(kernel, 0) & 1 != 0;
         let count = self.word(kernel, 1);
-        if self.length - 2 < count {
-            return Err(Error::Truncated.into());
-        }
-        if thread == self.caller {
-            return Err(Error::IllegalOperation.into());
-        }
+        ensure(self.length - 2 >= count, Error::Truncated)?;
+        allow(thread != self.caller)?;
         kernel.exclusive().drop_remote_entry(thread);
         for register in 0..count.min(COUNT) {
             let word = self.word(kernel, register + 2);
             kernel[thread].context.set(register, word);
         }
         // The thread continues at exactly its program counter, not after a system call.
-        kernel[thread].context.continue_at_pc();
+        kernel[thread].context.restart();
         kernel[thread].progress = Progress::None;
         if resume {
             kernel.resume(thread);
@@ -130,9 +119,7 @@ impl<A: Arch> Invocation<A> {
     fn copy_registers(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Done {
         self.require(1, 1)?;
         let flags = self.word(kernel, 0);
-        let Cap::Thread(source) = self.extra_cap(kernel, 0) else {
-            return Err(Error::InvalidCapability(1).into());
-        };
+        let source = self.first_thread(kernel)?;
         kernel.exclusive().stall_remote_thread(source);
         if flags & 1 != 0 {
             kernel.suspend(source);
@@ -154,32 +141,32 @@ impl<A: Arch> Invocation<A> {
             copy(FRAME_COUNT..COUNT);
         }
         if flags & 4 != 0 {
-            kernel[thread].context.continue_at_pc();
+            kernel[thread].context.restart();
         }
         kernel[thread].progress = Progress::None;
         reload_if_current(kernel, thread);
         Ok(())
     }
 
-    /// The thread in the first extra capability; its authority limits the values that can be set.
-    fn authority<'a>(&self, kernel: &'a Kernel<A>) -> Result<&'a Thread<A>, Error> {
+    /// The thread in the first extra capability.
+    fn first_thread(&self, kernel: &Kernel<A>) -> Result<Ptr<Thread<A>>, Error> {
         match self.extra_cap(kernel, 0) {
-            Cap::Thread(authority) => Ok(&kernel[authority]),
+            Cap::Thread(thread) => Ok(thread),
             _ => Err(Error::InvalidCapability(1)),
         }
     }
 
-    /// A priority argument, limited by the authority.
+    /// A priority argument, limited by the authority of that thread.
     #[inline(always)]
     fn controlled_priority(&self, kernel: &Kernel<A>, index: usize) -> Result<u8, Error> {
-        let limit = self.authority(kernel)?.max_controlled_priority;
+        let limit = kernel[self.first_thread(kernel)?].max_controlled_priority;
         self.number_up_to(kernel, index, limit)
     }
 
-    /// A criticality argument, limited by the authority.
+    /// A criticality argument, limited likewise.
     fn controlled_criticality(&self, kernel: &Kernel<A>) -> Result<u8, Error> {
         self.require(1, 1)?;
-        let limit = self.authority(kernel)?.max_controlled_criticality;
+        let limit = kernel[self.first_thread(kernel)?].max_controlled_criticality;
         self.number_up_to(kernel, 0, limit)
     }
 }
@@ -187,16 +174,8 @@ impl<A: Arch> Invocation<A> {
 fn set_priority<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>, priority: u8) {
     kernel.trace_priority(thread, priority);
     match kernel[thread].membership {
-        Membership::Ready | Membership::Release => {
-            kernel.change_queue_position(thread, |kernel| kernel[thread].priority = priority);
-        }
         Membership::Waiting => kernel.requeue_waiting(thread, priority),
-        Membership::None => {
-            kernel[thread].priority = priority;
-            if kernel.is_schedulable(thread) {
-                kernel.owning_core(thread).choose_again();
-            }
-        }
+        _ => kernel.change_rank(thread, |kernel| kernel[thread].priority = priority),
     }
 }
 
@@ -270,11 +249,8 @@ impl<A: Arch> Invocation<A> {
         match self.extra_cap(kernel, 1) {
             Cap::SchedContext { object, .. } => {
                 let keep = kernel[thread].sched_context == Some(object);
-                if !keep
-                    && (kernel[thread].sched_context.is_some() || kernel[object].thread.is_some())
-                {
-                    return Err(Error::IllegalOperation);
-                }
+                allow(keep || kernel[thread].sched_context.is_none())?;
+                allow(keep || kernel[object].thread.is_none())?;
                 check_released(kernel, thread, object)?;
                 Ok(if keep {
                     Binding::Keep
@@ -298,29 +274,19 @@ pub(super) fn check_released<A: Arch>(
 ) -> Result<(), Error> {
     let released =
         kernel[context].is_configured() && kernel[context].head().time <= kernel.core.now;
-    if kernel[thread].is_blocked() && !released {
-        Err(Error::IllegalOperation)
-    } else {
-        Ok(())
-    }
+    allow(released || !kernel[thread].is_blocked())
 }
 
 impl<A: Arch> Invocation<A> {
     fn bind_notification(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Done {
         self.require(0, 1)?;
-        if kernel[thread].bound_notification.is_some() {
-            return Err(Error::IllegalOperation.into());
-        }
+        allow(kernel[thread].bound_notification.is_none())?;
         let Cap::Notification(cap) = self.extra_cap(kernel, 0) else {
             return Err(Error::IllegalOperation.into());
         };
-        let waiters = matches!(kernel[cap.object].state, NotificationState::Waiting(_));
-        if !cap.rights.contains(Rights::READ)
-            || waiters
-            || kernel[cap.object].bound_thread.is_some()
-        {
-            return Err(Error::IllegalOperation.into());
-        }
+        allow(cap.rights.contains(Rights::READ))?;
+        allow(kernel[cap.object].waiters().is_empty())?;
+        allow(kernel[cap.object].bound_thread.is_none())?;
         kernel[thread].bound_notification = Some(cap.object);
         kernel[cap.object].bound_thread = Some(thread);
         Ok(())

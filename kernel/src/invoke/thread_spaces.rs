@@ -3,11 +3,12 @@
 use abi::IPC_BUFFER_BITS;
 
 use super::thread::reload_if_current;
-use super::{Done, Error, Invocation, preempt_after_checks};
+use super::{Done, Error, Invocation, allow, ensure};
 use crate::Kernel;
 use crate::arch::{Arch, ArchCap};
 use crate::cap::Cap;
 use crate::object::{Thread, ThreadSlot, thread_slot};
+use crate::sched::work;
 use crate::slot::Slot;
 use crate::token::Ptr;
 
@@ -25,7 +26,7 @@ impl<A: Arch> Invocation<A> {
         let address = self.word(kernel, 2);
         let buffer = self.decode_buffer(kernel, address, 2)?;
         let (cspace, vspace) = self.decode_spaces(kernel, thread, 0)?;
-        preempt_after_checks(kernel)?;
+        kernel.preempt_after(work::CHECKS)?;
         self.set_spaces(kernel, thread, cspace, vspace)?;
         self.perform_buffer(kernel, thread, address, buffer)
     }
@@ -35,7 +36,7 @@ impl<A: Arch> Invocation<A> {
         self.require(2, 3)?;
         let (cspace, vspace) = self.decode_spaces(kernel, thread, 1)?;
         self.check_handler(kernel, 0)?;
-        preempt_after_checks(kernel)?;
+        kernel.preempt_after(work::CHECKS)?;
         self.install(kernel, thread, ThreadSlot::FaultHandler, 0)?;
         self.set_spaces(kernel, thread, cspace, vspace)
     }
@@ -58,20 +59,15 @@ impl<A: Arch> Invocation<A> {
         if address == 0 {
             return Ok(None);
         }
-        let slot = self.extra_slot(extra);
-        let before = kernel[slot].cap();
-        let cap = kernel.derive_cap(slot, before)?;
-        let frame = match cap {
+        let source = self.derive_extra(kernel, extra, 0)?;
+        let frame = match source.cap {
             Cap::Arch(cap) => cap.frame(),
             _ => None,
         };
-        if frame.is_none_or(|frame| frame.device) {
-            return Err(Error::IllegalOperation);
-        }
-        if !address.is_multiple_of(1 << IPC_BUFFER_BITS) {
-            return Err(Error::Alignment);
-        }
-        Ok(Some(Source { slot, before, cap }))
+        allow(frame.is_some_and(|frame| !frame.device))?;
+        let is_aligned = address.is_multiple_of(1 << IPC_BUFFER_BITS);
+        ensure(is_aligned, Error::Alignment)?;
+        Ok(Some(source))
     }
 
     /// The roots in extra capabilities `first` and `first + 1`; message words 0 and 1 are their data.
@@ -82,35 +78,32 @@ impl<A: Arch> Invocation<A> {
         first: usize,
     ) -> Result<(Source<A>, Source<A>), Error> {
         for which in [ThreadSlot::CSpace, ThreadSlot::VSpace] {
-            if is_being_deleted(kernel, thread_slot(thread, which)) {
-                return Err(Error::IllegalOperation);
-            }
+            allow(!is_being_deleted(kernel, thread_slot(thread, which)))?;
         }
         let data = self.word(kernel, 0);
-        let slot = self.extra_slot(first);
+        let cspace = self.derive_extra(kernel, first, data)?;
+        allow(matches!(cspace.cap, Cap::CNode(_)))?;
+        let vspace = self.derive_extra(kernel, first + 1, 0)?;
+        allow(matches!(vspace.cap, Cap::Arch(cap) if cap.is_address_space()))?;
+        Ok((cspace, vspace))
+    }
+
+    /// What a copy of extra capability `extra` is, with new data unless that is zero.
+    #[inline(always)]
+    fn derive_extra(
+        &self,
+        kernel: &mut Kernel<A>,
+        extra: usize,
+        data: usize,
+    ) -> Result<Source<A>, Error> {
+        let slot = self.extra_slot(extra);
         let before = kernel[slot].cap();
-        let cap = if data == 0 {
-            before
-        } else {
-            before.update_data(false, data).unwrap_or(Cap::Null)
+        let cap = match data {
+            0 => before,
+            _ => before.update_data(false, data).unwrap_or(Cap::Null),
         };
         let cap = kernel.derive_cap(slot, cap)?;
-        if !matches!(cap, Cap::CNode(_)) {
-            return Err(Error::IllegalOperation);
-        }
-        let cspace = Source { slot, before, cap };
-
-        let slot = self.extra_slot(first + 1);
-        let before = kernel[slot].cap();
-        let cap = kernel.derive_cap(slot, before)?;
-        let valid = match cap {
-            Cap::Arch(cap) => cap.is_address_space(),
-            _ => false,
-        };
-        if !valid {
-            return Err(Error::IllegalOperation);
-        }
-        Ok((cspace, Source { slot, before, cap }))
+        Ok(Source { slot, before, cap })
     }
 }
 
@@ -167,16 +160,11 @@ impl<A: Arch> Invocation<A> {
         slot: Ptr<Slot<A>>,
         source: Source<A>,
     ) {
-        let Source {
-            slot: from,
-            before,
-            cap,
-        } = source;
         let thread_cap = kernel[self.slot].cap();
         let still_there = matches!(thread_cap, Cap::Thread(found) if found == thread);
-        let unchanged = kernel[from].raw() == before.encode();
-        if still_there && unchanged && !cap.is_null() && kernel[slot].is_empty() {
-            kernel.insert_copy(from, slot, cap);
+        let unchanged = kernel[source.slot].raw() == source.before.encode();
+        if still_there && unchanged && !source.cap.is_null() && kernel[slot].is_empty() {
+            kernel.insert_copy(source.slot, slot, source.cap);
         }
     }
 }

@@ -10,12 +10,12 @@ use abi::sizes::{
     ENDPOINT_BITS, MAX_UNTYPED_BITS, MIN_SCHED_CONTEXT_BITS, MIN_UNTYPED_BITS, NOTIFICATION_BITS,
     REPLY_BITS, SLOT_BITS, TCB_BITS,
 };
-use abi::{GuardData, LookupFailure, Method, ObjectType, RETYPE_LIMIT, Rights, WORD_BITS};
+use abi::{GuardData, LookupFailure, Method, ObjectType, RETYPE_LIMIT, WORD_BITS};
 
-use super::{Answer, Done, Error, Failure, Invocation, Outcome, preempt_after_checks};
+use super::{Answer, Done, Error, Failure, Invocation, Outcome, allow, ensure};
 use crate::Kernel;
 use crate::arch::{Arch, ArchCap, PhysAddr};
-use crate::cap::{CNode, Cap, EndpointCap, NotificationCap, UntypedCap};
+use crate::cap::{BadgedCap, CNode, Cap, UntypedCap};
 use crate::object::{Endpoint, Notification, Progress, Reply, SchedContext, Thread};
 use crate::sched::work;
 use crate::slot::{RawCap, Slot};
@@ -39,9 +39,7 @@ struct Retype<A: Arch> {
 
 impl<A: Arch> Invocation<A> {
     pub(super) fn invoke_untyped(&self, kernel: &mut Kernel<A>, untyped: UntypedCap) -> Outcome {
-        if self.method != Method::UntypedRetype {
-            return Err(Error::IllegalOperation.into());
-        }
+        allow(self.method == Method::UntypedRetype)?;
         let done = match kernel[self.caller].progress {
             Progress::Retype { untyped, done } if untyped == self.slot => done,
             _ => 0,
@@ -58,7 +56,7 @@ impl<A: Arch> Invocation<A> {
         let request = self.decode_retype(kernel, untyped, done)?;
         // The checks for one object in cleared memory are short.
         if request.reset || request.count > 1 {
-            preempt_after_checks(kernel)?;
+            kernel.preempt_after(work::CHECKS)?;
         }
         let mut untyped = untyped;
         if request.reset {
@@ -80,35 +78,24 @@ impl<A: Arch> Invocation<A> {
         let kind =
             ObjectType::from_number(self.word(kernel, 0)).ok_or(Error::InvalidArgument(0))?;
         let too_big = Error::range(0, MAX_UNTYPED_BITS);
-        if size_bits >= WORD_BITS {
-            return Err(too_big.into());
-        }
+        ensure(size_bits < WORD_BITS, too_big)?;
         let object_bits = object_bits::<A>(kind, size_bits);
-        if object_bits > MAX_UNTYPED_BITS {
-            return Err(too_big.into());
-        }
+        ensure(object_bits <= MAX_UNTYPED_BITS, too_big)?;
         let smallest = match kind {
             ObjectType::CNode => 1,
             ObjectType::Untyped => MIN_UNTYPED_BITS,
             ObjectType::SchedContext => MIN_SCHED_CONTEXT_BITS,
             _ => 0,
         };
-        if size_bits < smallest {
-            return Err(Error::InvalidArgument(1).into());
-        }
+        ensure(size_bits >= smallest, Error::InvalidArgument(1))?;
 
         let cnode = self.destination(kernel)?;
-        let offset = self.word(kernel, 4);
-        if offset > cnode.len() - 1 {
-            return Err(Error::range(0, cnode.len() - 1).into());
-        }
-        let count = self.word(kernel, 5);
-        if !(1..=RETYPE_LIMIT).contains(&count) {
-            return Err(Error::range(1, RETYPE_LIMIT).into());
-        }
-        if count > cnode.len() - offset {
-            return Err(Error::range(1, cnode.len() - offset).into());
-        }
+        let offset = self.number_in(kernel, 4, 0..=cnode.slot_count() - 1)?;
+        let count = self.number_in(kernel, 5, 1..=RETYPE_LIMIT)?;
+        ensure(
+            count <= cnode.slot_count() - offset,
+            Error::range(1, cnode.slot_count() - offset),
+        )?;
         // The slots of objects that were created before the preemption are not empty.
         let done = if done < count { done } else { 0 };
         require_empty(kernel, cnode, offset + done..offset + count)?;
@@ -119,12 +106,12 @@ impl<A: Arch> Invocation<A> {
         } else {
             untyped.size() - untyped.watermark
         };
-        if free >> object_bits < count - done {
-            return Err(Error::NotEnoughMemory(free).into());
-        }
-        if untyped.device && kind != ObjectType::Untyped && !A::is_frame(kind) {
-            return Err(Error::InvalidArgument(1).into());
-        }
+        ensure(
+            free >> object_bits >= count - done,
+            Error::NotEnoughMemory(free),
+        )?;
+        let may_be_device = kind == ObjectType::Untyped || A::is_frame(kind);
+        ensure(may_be_device || !untyped.device, Error::InvalidArgument(1))?;
         Ok(Retype {
             kind,
             size_bits,
@@ -145,15 +132,12 @@ fn require_empty<A: Arch>(kernel: &mut Kernel<A>, cnode: CNode<A>, slots: Range<
     let mut start = slots.start;
     loop {
         let end = slots.end.min(start + SOME);
-        if (start..end).any(|index| !kernel[cnode.slot(index)].is_empty()) {
-            return Err(Error::DeleteFirst.into());
-        }
+        let are_empty = (start..end).all(|index| kernel[cnode.slot(index)].is_empty());
+        ensure(are_empty, Error::DeleteFirst)?;
         if end == slots.end {
             return Ok(());
         }
-        if kernel.is_interrupted_after(work::SLOT * SOME) {
-            return Err(Failure::Preempted);
-        }
+        kernel.preempt_after(work::SLOT * SOME)?;
         start = end;
     }
 }
@@ -214,7 +198,7 @@ pub fn reset<A: Arch>(
         let start = (untyped.watermark - 1) / CHUNK * CHUNK;
         clear::<A>(untyped, start);
         untyped.watermark = start;
-        if start > 0 && kernel.should_preempt(work::CHUNK) {
+        if start > 0 && kernel.preempt_between(work::CHUNK).is_err() {
             kernel[slot].set_cap(Cap::Untyped(*untyped));
             return Err(Failure::Preempted);
         }
@@ -254,14 +238,14 @@ impl<A: Arch> Invocation<A> {
             let address = (base + untyped.watermark + (size - 1)) & !(size - 1);
             untyped.watermark = address - base + size;
             kernel[slot].set_cap(Cap::Untyped(untyped));
-            let cap = create_object(kernel, request, PhysAddr(address), untyped.device);
+            let cap = kernel.create_object(request, PhysAddr(address), untyped.device);
             let target = request.cnode.slot(request.offset + index);
             kernel.insert_child(slot, target, cap);
             index += 1;
             if index >= request.count {
                 return Ok(());
             }
-            if kernel.should_preempt(work::OBJECT) {
+            if kernel.preempt_between(work::OBJECT).is_err() {
                 let (untyped, done) = (slot, index);
                 kernel[self.caller].progress = Progress::Retype { untyped, done };
                 return Err(Failure::Preempted);
@@ -270,58 +254,53 @@ impl<A: Arch> Invocation<A> {
     }
 }
 
-/// Creates one object in cleared memory. Returns its capability, packed.
-fn create_object<A: Arch>(
-    kernel: &mut Kernel<A>,
-    request: &Retype<A>,
-    address: PhysAddr,
-    device: bool,
-) -> RawCap {
-    let cap = match request.kind {
-        ObjectType::Untyped => Cap::Untyped(UntypedCap {
-            address,
-            bits: request.size_bits,
-            device,
-            watermark: 0,
-        }),
-        ObjectType::Tcb => {
-            let thread = Thread::new(kernel.core.current_domain(), kernel.core.id as u8);
-            let thread = emplace::<A, _>(address, thread);
-            kernel.list_thread(thread);
-            kernel.trace_thread_created(thread);
-            Cap::Thread(thread)
-        }
-        ObjectType::Endpoint => Cap::Endpoint(EndpointCap {
-            object: emplace::<A, _>(address, Endpoint::new()),
-            badge: 0,
-            rights: Rights::ALL,
-        }),
-        ObjectType::Notification => Cap::Notification(NotificationCap {
-            object: emplace::<A, _>(address, Notification::new()),
-            badge: 0,
-            rights: Rights::ALL,
-        }),
-        ObjectType::CNode => Cap::CNode(CNode {
-            // Cleared memory is a table of empty slots.
-            slots: emplace::<A, _>(address, Slot::EMPTY),
-            radix: request.size_bits,
-            guard: GuardData { guard: 0, size: 0 },
-        }),
-        ObjectType::SchedContext => {
-            let object = emplace::<A, _>(address, SchedContext::new());
-            kernel.trace_context_created(object);
-            Cap::SchedContext {
-                object,
+impl<A: Arch> Kernel<A> {
+    /// Creates one object in cleared memory. Returns its capability, packed.
+    fn create_object(&mut self, request: &Retype<A>, address: PhysAddr, device: bool) -> RawCap {
+        let cap = match request.kind {
+            ObjectType::Untyped => Cap::Untyped(UntypedCap {
+                address,
                 bits: request.size_bits,
+                device,
+                watermark: 0,
+            }),
+            ObjectType::Tcb => {
+                let thread = Thread::new(self.core.current_domain(), self.core.id as u8);
+                let thread = emplace::<A, _>(address, thread);
+                self.list_thread(thread);
+                self.trace_thread_created(thread);
+                Cap::Thread(thread)
             }
-        }
-        ObjectType::Reply => Cap::Reply {
-            object: emplace::<A, _>(address, Reply::new()),
-            grant: true,
-        },
-        kind => return kernel.arch.create_object(kind, address, device).encode(),
-    };
-    cap.encode()
+            ObjectType::Endpoint => Cap::Endpoint(BadgedCap::original(emplace::<A, _>(
+                address,
+                Endpoint::new(),
+            ))),
+            ObjectType::Notification => {
+                let notification = emplace::<A, _>(address, Notification::new());
+                Cap::Notification(BadgedCap::original(notification))
+            }
+            ObjectType::CNode => Cap::CNode(CNode {
+                // Cleared memory is a table of empty slots.
+                slots: emplace::<A, _>(address, Slot::EMPTY),
+                radix: request.size_bits,
+                guard: GuardData { guard: 0, size: 0 },
+            }),
+            ObjectType::SchedContext => {
+                let object = emplace::<A, _>(address, SchedContext::new());
+                self.trace_context_created(object);
+                Cap::SchedContext {
+                    object,
+                    bits: request.size_bits,
+                }
+            }
+            ObjectType::Reply => Cap::Reply {
+                object: emplace::<A, _>(address, Reply::new()),
+                grant: true,
+            },
+            kind => return self.arch.create_object(kind, address, device).encode(),
+        };
+        cap.encode()
+    }
 }
 
 /// Constructs a kernel object at a physical address.

@@ -3,8 +3,7 @@
 use super::Ipc;
 use crate::arch::{Arch, UserContext};
 use crate::object::{
-    Endpoint, EndpointState, Notification, NotificationState, PendingFault, Reply, Thread,
-    ThreadState,
+    Endpoint, EndpointState, Notification, PendingFault, Reply, Thread, ThreadState,
 };
 use crate::token::Ptr;
 
@@ -34,10 +33,9 @@ impl<A: Arch> Ipc<A> {
     }
 
     fn leave_notification(&mut self, notification: Ptr<Notification<A>>, thread: Ptr<Thread<A>>) {
-        if let NotificationState::Waiting(mut queue) = self[notification].state {
-            queue.remove(&mut self.objects, thread);
-            self[notification].set_waiters(queue);
-        }
+        let mut queue = self[notification].waiters();
+        queue.remove(&mut self.objects, thread);
+        self[notification].set_waiters(queue);
     }
 
     /// Sets the priority of a thread, and moves a thread in a wait queue to the place of its new priority.
@@ -59,12 +57,11 @@ impl<A: Arch> Ipc<A> {
                 }
             }
             ThreadState::BlockedOnNotification { notification } => {
-                if let NotificationState::Waiting(mut queue) = self[notification].state {
-                    queue.remove(&mut self.objects, thread);
-                    self[thread].priority = priority;
-                    queue.insert(&mut self.objects, thread);
-                    self[notification].set_waiters(queue);
-                }
+                let mut queue = self[notification].waiters();
+                queue.remove(&mut self.objects, thread);
+                self[thread].priority = priority;
+                queue.insert(&mut self.objects, thread);
+                self[notification].set_waiters(queue);
             }
             _ => self[thread].priority = priority,
         }
@@ -100,10 +97,7 @@ impl<A: Arch> Ipc<A> {
     /// Restarts the first thread that waits for a notification, which is being deleted: the thread's lookup
     /// will fail. Returns whether there was one.
     pub(crate) fn wake_one_at_notification(&mut self, notification: Ptr<Notification<A>>) -> bool {
-        let NotificationState::Waiting(queue) = self[notification].state else {
-            return false;
-        };
-        let Some(thread) = queue.first(&self.objects) else {
+        let Some(thread) = self[notification].waiters().first(&self.objects) else {
             return false;
         };
         self.leave_notification(notification, thread);

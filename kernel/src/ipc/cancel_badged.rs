@@ -13,19 +13,22 @@
 
 use super::Ipc;
 use crate::arch::Arch;
+use crate::error::Preempted;
 use crate::object::{CancelCursor, Endpoint, EndpointState, Progress, Thread, ThreadState};
 use crate::sched::work;
 use crate::token::Ptr;
 
 impl<A: Arch> Ipc<A> {
-    /// Restarts all threads that wait to send with this badge. Returns whether the operation is complete;
-    /// if not, `caller` must restart its system call.
+    /// Restarts all threads that wait to send with this badge.
+    ///
+    /// # Errors
+    /// [`Preempted`]: `caller` must restart its system call.
     pub(crate) fn cancel_badged_sends(
         &mut self,
         caller: Ptr<Thread<A>>,
         endpoint: Ptr<Endpoint<A>>,
         badge: usize,
-    ) -> bool {
+    ) -> Result<(), Preempted> {
         let mut own = match core::mem::take(&mut self[caller].progress) {
             Progress::CancelCursor {
                 endpoint: place,
@@ -37,19 +40,19 @@ impl<A: Arch> Ipc<A> {
             match (self.cancel_cursor_of(endpoint), own) {
                 (None, None) => match self.begin_cancelling(endpoint, badge) {
                     Some(number) => own = Some(number),
-                    None => return true,
+                    None => return Ok(()),
                 },
-                (None, Some(_)) => return true,
-                (Some(cursor), Some(number)) if cursor.number != number => return true,
+                (None, Some(_)) => return Ok(()),
+                (Some(cursor), Some(number)) if cursor.number != number => return Ok(()),
                 (Some(cursor), _) => {
                     let is_over = self.step(endpoint, cursor);
                     // No preemption point between the end of another thread's cancellation and the start
                     // of this one.
-                    if !is_over && self.should_preempt(work::WAITER) {
+                    if !is_over && self.preempt_between(work::WAITER).is_err() {
                         if let Some(number) = own {
                             self[caller].progress = Progress::CancelCursor { endpoint, number };
                         }
-                        return false;
+                        return Err(Preempted);
                     }
                 }
             }

@@ -10,12 +10,12 @@
 use abi::registers::INFO;
 use abi::{MAX_EXTRA_CAPS, MessageInfo};
 
-use super::Ipc;
 use super::transfer::ExtraCaps;
+use super::{Buffer, Ipc};
 use crate::arch::{Arch, UserContext};
-use crate::error::Failure;
+use crate::error::{Missing, Preempted};
 use crate::object::{Endpoint, EndpointState, Reply, Thread, ThreadState};
-use crate::sched::work::{preempt_after_checks, preempt_after_lookup};
+use crate::sched::work;
 use crate::slot::Slot;
 use crate::token::Ptr;
 
@@ -49,14 +49,14 @@ impl<A: Arch> Ipc<A> {
     /// capabilities of its invocation, at least one.
     ///
     /// # Errors
-    /// [`Failure::Preempted`]; nothing has changed.
+    /// [`Preempted`]; nothing has changed.
     pub(crate) fn prepare_send(
         &mut self,
         sender: Ptr<Thread<A>>,
         endpoint: Ptr<Endpoint<A>>,
         grant: bool,
         extra: ExtraCaps<A>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Preempted> {
         if grant
             && let EndpointState::Receiving(queue) = self[endpoint].state()
             && let Some(receiver) = queue.first(&self.objects)
@@ -76,13 +76,15 @@ impl<A: Arch> Ipc<A> {
         &mut self,
         receiver: Ptr<Thread<A>>,
         endpoint: Ptr<Endpoint<A>>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Preempted> {
         if let EndpointState::Sending(queue) = self[endpoint].state()
             && let Some(sender) = queue.first(&self.objects)
             && let ThreadState::BlockedOnSend { grant: true, .. } = self[sender].state
-            && self.sends_capabilities(sender)
+            && let count @ 1.. = self.sent_capabilities(sender)
         {
-            let extra = self.find_extra_caps(sender)?;
+            // None if any address does not resolve.
+            let extra = self.find_extra_caps(sender, self.send_buffer(sender), count)?;
+            let extra = extra.unwrap_or([None; MAX_EXTRA_CAPS]);
             let resolved = self.pack(sender, receiver, Some(endpoint), extra)?;
             self.cap_transfers.received = Some(resolved);
         }
@@ -100,7 +102,7 @@ impl<A: Arch> Ipc<A> {
         reply: Ptr<Reply<A>>,
         grant: bool,
         extra: ExtraCaps<A>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Preempted> {
         if grant && let Some(caller) = self[reply].thread() {
             let resolved = self.pack(replier, caller, None, extra)?;
             self.cap_transfers.sent = Some(resolved);
@@ -108,10 +110,12 @@ impl<A: Arch> Ipc<A> {
         Ok(())
     }
 
-    /// Whether the message of a thread has extra capabilities. Fault messages have none.
-    fn sends_capabilities(&self, sender: Ptr<Thread<A>>) -> bool {
-        let info = MessageInfo(self[sender].context.get(INFO));
-        info.extra_caps() > 0 && !self[sender].fault.is_some()
+    /// How many extra capabilities the message of a thread has. Fault messages have none.
+    fn sent_capabilities(&self, sender: Ptr<Thread<A>>) -> usize {
+        match self[sender].fault.is_some() {
+            true => 0,
+            false => MessageInfo(self[sender].context.get(INFO)).extra_caps(),
+        }
     }
 
     /// Looks up the receive slot, unless all capabilities are unwrapped.
@@ -121,14 +125,14 @@ impl<A: Arch> Ipc<A> {
         receiver: Ptr<Thread<A>>,
         endpoint: Option<Ptr<Endpoint<A>>>,
         extra: ExtraCaps<A>,
-    ) -> Result<ResolvedCapTransfer<A>, Failure> {
+    ) -> Result<ResolvedCapTransfer<A>, Preempted> {
         let is_handed_over = |slot: Ptr<Slot<A>>| self.unwrapped(slot, endpoint).is_none();
         let receive_slot = if extra.into_iter().flatten().any(is_handed_over) {
             self.find_receive_slot(receiver)?
         } else {
             None
         };
-        preempt_after_checks(self)?;
+        self.preempt_after(work::CHECKS)?;
         Ok(ResolvedCapTransfer {
             sender,
             receiver,
@@ -154,42 +158,50 @@ impl<A: Arch> Ipc<A> {
         })
     }
 
-    /// The slots of the extra capabilities of a message; none if any address does not resolve.
-    fn find_extra_caps(&mut self, sender: Ptr<Thread<A>>) -> Result<ExtraCaps<A>, Failure> {
+    /// The slots of as many extra capabilities of a message, the addresses of which are in `buffer`. Inside is the error
+    /// of the first address that does not resolve.
+    ///
+    /// # Errors
+    /// As for [`Ipc::prepare_send`].
+    #[inline(always)]
+    pub(crate) fn find_extra_caps(
+        &mut self,
+        sender: Ptr<Thread<A>>,
+        buffer: Option<Buffer>,
+        count: usize,
+    ) -> Result<Result<ExtraCaps<A>, Missing>, Preempted> {
         let mut slots = [None; MAX_EXTRA_CAPS];
-        let Some(buffer) = self.send_buffer(sender) else {
-            return Ok(slots);
-        };
-        let count = MessageInfo(self[sender].context.get(INFO)).extra_caps();
-        let root = self[sender].root();
-        for (index, slot) in slots.iter_mut().enumerate().take(count) {
-            let found = self.lookup_quickly(root, buffer.extra_cap(index));
-            preempt_after_lookup(self)?;
-            match found {
-                Ok(found) => *slot = Some(found),
-                Err(_) => return Ok([None; MAX_EXTRA_CAPS]),
+        if let Some(buffer) = buffer {
+            let root = self[sender].root();
+            for (index, slot) in slots.iter_mut().enumerate().take(count) {
+                let address = buffer.extra_cap(index);
+                match self.lookup_quickly(root, address) {
+                    Ok(found) => *slot = Some(found),
+                    Err(failure) => return Ok(Err(Missing { address, failure })),
+                }
+                self.preempt_after_lookup()?;
             }
         }
-        Ok(slots)
+        Ok(Ok(slots))
     }
 
     /// The receive slot that a receiver names in its IPC buffer, if the slot is empty.
     fn find_receive_slot(
         &mut self,
         receiver: Ptr<Thread<A>>,
-    ) -> Result<Option<Ptr<Slot<A>>>, Failure> {
+    ) -> Result<Option<Ptr<Slot<A>>>, Preempted> {
         let Some(buffer) = self.receive_buffer(receiver) else {
             return Ok(None);
         };
         let (cnode, index, depth) = buffer.receive_slot();
         let cnode = self.lookup_quickly(self[receiver].root(), cnode);
-        preempt_after_lookup(self)?;
+        self.preempt_after_lookup()?;
         let Ok(cnode) = cnode else {
             return Ok(None);
         };
         let cnode = self[cnode].cap();
         let slot = self.lookup_slot(cnode, index, depth, false);
-        preempt_after_lookup(self)?;
+        self.preempt_after_lookup()?;
         Ok(slot.ok().filter(|slot| self[*slot].is_empty()))
     }
 }

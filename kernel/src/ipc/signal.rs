@@ -4,7 +4,7 @@ use abi::registers::CAP;
 
 use super::Ipc;
 use crate::arch::{Arch, UserContext};
-use crate::object::{Notification, NotificationState, Thread, ThreadState, WaitQueue};
+use crate::object::{Notification, NotificationState, Thread, ThreadState};
 use crate::token::Ptr;
 use crate::tracing::Move;
 
@@ -66,21 +66,16 @@ impl<A: Arch> Ipc<A> {
                 self.switch_to_migrated(thread);
             }
             _ if !blocking => self[thread].context.set_result(CAP, 0),
-            NotificationState::Idle => self.wait_in(notification, thread, WaitQueue::EMPTY),
-            NotificationState::Waiting(queue) => self.wait_in(notification, thread, queue),
+            _ => self.wait_in(notification, thread),
         }
     }
 
-    fn wait_in(
-        &mut self,
-        notification: Ptr<Notification<A>>,
-        thread: Ptr<Thread<A>>,
-        mut queue: WaitQueue<A>,
-    ) {
+    fn wait_in(&mut self, notification: Ptr<Notification<A>>, thread: Ptr<Thread<A>>) {
         self.return_lent_context(thread, notification);
         self.leave_scheduler(thread);
         self[thread].state = ThreadState::BlockedOnNotification { notification };
         self.trace_blocked(thread);
+        let mut queue = self[notification].waiters();
         let core = queue.core_with(self[notification].core, self[thread].core);
         self[notification].core = core;
         queue.insert(&mut self.objects, thread);

@@ -4,9 +4,10 @@ use abi::breakpoint::{INSTRUCTION, READ, READ_WRITE, WRITE};
 use core::ops::Range;
 
 /// The kind of access that triggers a breakpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Access {
     /// The instruction at the address is about to be executed.
+    #[default]
     Execute,
     /// Data is read.
     Read,
@@ -29,7 +30,7 @@ impl Access {
 }
 
 /// A breakpoint of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Breakpoint {
     /// Its address; aligned to the size.
     pub address: usize,

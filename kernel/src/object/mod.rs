@@ -32,10 +32,7 @@ use abi::sizes;
 
 /// Checks at compile time that the objects of an architecture fit into the object sizes of the ABI.
 pub const fn check_sizes<A: crate::arch::Arch>() {
-    assert!(
-        size_of::<Thread<A>>() <= 1 << sizes::TCB_BITS,
-        "a thread does not fit its object"
-    );
+    assert!(size_of::<Thread<A>>() <= 1 << sizes::TCB_BITS);
     assert!(size_of::<Endpoint<A>>() <= 1 << sizes::ENDPOINT_BITS);
     assert!(size_of::<Notification<A>>() <= 1 << sizes::NOTIFICATION_BITS);
     assert!(size_of::<Reply<A>>() <= 1 << sizes::REPLY_BITS);

@@ -39,6 +39,14 @@ impl<A: Arch> Notification<A> {
         }
     }
 
+    /// The threads that wait.
+    pub const fn waiters(&self) -> WaitQueue<A> {
+        match self.state {
+            NotificationState::Waiting(queue) => queue,
+            NotificationState::Idle | NotificationState::Active(_) => WaitQueue::EMPTY,
+        }
+    }
+
     /// Sets the threads that wait.
     pub fn set_waiters(&mut self, queue: WaitQueue<A>) {
         self.state = if queue.is_empty() {

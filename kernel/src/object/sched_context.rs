@@ -135,15 +135,10 @@ impl<A: Arch> SchedContext<A> {
     }
 
     /// Its flags as users set them ([`abi::sched_context_flags`]).
-    pub const fn flags_for_users(&self) -> usize {
-        let mut flags = 0;
-        if self.flags.contains(ContextFlags::SPORADIC) {
-            flags |= abi::sched_context_flags::SPORADIC;
-        }
-        if self.flags.contains(ContextFlags::IDLING) {
-            flags |= abi::sched_context_flags::IDLING;
-        }
-        flags
+    pub fn flags_for_users(&self) -> usize {
+        let has = |flag| usize::from(self.flags.contains(flag));
+        has(ContextFlags::SPORADIC) * abi::sched_context_flags::SPORADIC
+            + has(ContextFlags::IDLING) * abi::sched_context_flags::IDLING
     }
 
     /// Resets its parameters to those of a context that was never configured.

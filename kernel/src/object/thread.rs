@@ -393,14 +393,7 @@ impl<A: Arch> Thread<A> {
 
     /// Whether it is blocked on another thread or a notification.
     pub const fn is_blocked(&self) -> bool {
-        matches!(
-            self.state,
-            ThreadState::BlockedOnSend { .. }
-                | ThreadState::BlockedOnReceive { .. }
-                | ThreadState::BlockedOnReply { .. }
-                | ThreadState::BlockedOnReturn { .. }
-                | ThreadState::BlockedOnNotification { .. }
-        )
+        !self.is_runnable() && !matches!(self.state, ThreadState::Inactive)
     }
 
     /// Its name, to be printed.

@@ -17,6 +17,7 @@ pub(crate) enum Spent {
 }
 
 /// The remaining budget of the current context; nothing without a context.
+#[derive(Default)]
 pub(crate) struct Budget {
     /// The head replenishment, before the consumed time that is not charged yet.
     head: Option<Ticks>,
@@ -96,10 +97,7 @@ impl<A: Arch> Scheduler<A> {
                 head: Some(self[context].head().amount),
                 limit_or_timer: self.limit_or_timer_of(context),
             },
-            _ => Budget {
-                head: None,
-                limit_or_timer: None,
-            },
+            _ => Budget::default(),
         }
     }
 
@@ -107,17 +105,11 @@ impl<A: Arch> Scheduler<A> {
     /// check, or if entries are measured or traced, so that none takes a fast path.
     #[inline(always)]
     pub(crate) fn check_threshold(&self, budget: &Budget) -> Ticks {
-        match *budget {
-            _ if self.is_observed() => Ticks::ZERO,
-            Budget {
-                limit_or_timer: Some(_),
-                ..
-            } => Ticks::ZERO,
-            Budget {
-                head: Some(head), ..
-            } => head.saturating_sub(self.min_budget()) + Ticks(1),
-            _ => Ticks::NEVER,
+        if self.is_observed() || budget.limit_or_timer.is_some() {
+            return Ticks::ZERO;
         }
+        let threshold = |head: Ticks| head.saturating_sub(self.min_budget()) + Ticks(1);
+        budget.head.map_or(Ticks::NEVER, threshold)
     }
 
     /// The time at which the current context can no longer be used.

@@ -15,7 +15,7 @@ use abi::{CRITICALITIES, PRIORITIES};
 
 use super::{Scheduler, TimerDeadline};
 use crate::arch::Arch;
-use crate::object::{Membership, SchedContext, Thread};
+use crate::object::{SchedContext, Thread};
 use crate::token::{Objects, Ptr};
 
 /// The number that is added to the priorities of threads of a criticality, at a level.
@@ -91,22 +91,10 @@ impl<A: Arch> Scheduler<A> {
         if owner.core.current_context == Some(context) {
             owner.core.reprogram = true;
         }
-        let Some(holder) = self[context].thread else {
-            return self[context].set_criticality(criticality);
-        };
-        match self[holder].membership {
-            Membership::Ready | Membership::Release => {
-                self.change_queue_position(holder, |kernel| {
-                    kernel[context].set_criticality(criticality)
-                });
-            }
-            Membership::Waiting => self[context].set_criticality(criticality),
-            Membership::None => {
-                self[context].set_criticality(criticality);
-                if self.is_schedulable(holder) {
-                    self.owning_core(holder).choose_again();
-                }
-            }
+        let change = |kernel: &mut Self| kernel[context].set_criticality(criticality);
+        match self[context].thread {
+            Some(holder) => self.change_rank(holder, change),
+            None => change(self),
         }
     }
 

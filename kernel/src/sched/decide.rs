@@ -16,7 +16,7 @@ impl<A: Arch> Scheduler<A> {
     /// from a notification. If that has no budget left, the thread waits for a replenishment.
     pub(crate) fn pick(&mut self) {
         let current = self.core.current;
-        let current = current.filter(|current| self.is_schedulable(*current));
+        let current = current.filter(|current| self.readiness(*current) != Readiness::NotReady);
         if let Some(thread) = current
             && self[thread].sched_context != self.core.current_context
             && self[thread].membership == Membership::None

@@ -21,10 +21,9 @@ pub(crate) enum Funding {
 impl<A: Arch> Scheduler<A> {
     /// The error for a request of more than a context can ever have available.
     pub(crate) fn too_small(&self, needed: Microseconds, most: Ticks) -> Error {
-        let word = |time: Microseconds| time.0.try_into().unwrap_or(usize::MAX);
         Error::BudgetTooSmall {
-            needed: word(needed),
-            budget: word(self.arch.clock().microseconds(most)),
+            needed: needed.word(),
+            budget: self.arch.clock().microseconds(most).word(),
         }
     }
 

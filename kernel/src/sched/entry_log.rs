@@ -24,61 +24,40 @@ const SYSCALL_BITS: u32 = 4;
 const CAP_BITS: u32 = 5;
 const LABEL_BITS: u32 = 19;
 
-/// The reason for a kernel entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Path {
-    Interrupt = 1,
-    UnknownSyscall = 2,
-    UserException = 3,
-    Debug = 4,
-    Memory = 5,
-    Syscall = 6,
-}
+/// The description of a kernel entry in the log: the number of its reason, and the details.
+type Description = (u8, u32);
 
-/// The description of a kernel entry in the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Description {
-    path: Path,
-    details: u32,
-}
+const INTERRUPT: u8 = 1;
+const UNKNOWN_SYSCALL: u8 = 2;
+const USER_EXCEPTION: u8 = 3;
+const DEBUG: u8 = 4;
+const MEMORY: u8 = 5;
+const SYSTEM_CALL: u8 = 6;
 
 const fn low(value: usize, bits: u32) -> u32 {
     value as u32 & ((1 << bits) - 1)
 }
 
-impl Description {
-    const fn of_word(path: Path, word: usize) -> Self {
-        // The bits below the word are the number of the core.
-        let details = low(word, WORD_BITS) << 3;
-        Self { path, details }
-    }
+/// The description with a word as the details. The bits below it are the number of the core.
+const fn with_word(reason: u8, word: usize) -> Description {
+    (reason, low(word, WORD_BITS) << 3)
+}
 
-    /// An interrupt.
-    const fn interrupt(number: usize) -> Self {
-        Self::of_word(Path::Interrupt, number)
+const fn of_fault(fault: Fault) -> Description {
+    match fault {
+        Fault::UserException { number, .. } => with_word(USER_EXCEPTION, number),
+        Fault::Debug { reason, .. } => with_word(DEBUG, reason),
+        Fault::UnknownSyscall { number } => with_word(UNKNOWN_SYSCALL, number),
+        _ => with_word(MEMORY, 0),
     }
+}
 
-    /// A fault.
-    const fn fault(fault: Fault) -> Self {
-        match fault {
-            Fault::UserException { number, .. } => Self::of_word(Path::UserException, number),
-            Fault::Debug { reason, .. } => Self::of_word(Path::Debug, reason),
-            Fault::UnknownSyscall { number } => Self::of_word(Path::UnknownSyscall, number),
-            _ => Self::of_word(Path::Memory, 0),
-        }
-    }
-
-    const fn syscall(call: Syscall, tag: u8, label: usize) -> Self {
-        let number = low(call.number().wrapping_neg(), SYSCALL_BITS);
-        let cap = low(tag as usize, CAP_BITS) << SYSCALL_BITS;
-        // The bit between them marks fast paths, which are not taken while the log is written.
-        let label = low(label, LABEL_BITS) << (SYSCALL_BITS + CAP_BITS + 1);
-        let details = number | cap | label;
-        Self {
-            path: Path::Syscall,
-            details,
-        }
-    }
+const fn of_syscall(call: Syscall, tag: u8, label: usize) -> Description {
+    let number = low(call.number().wrapping_neg(), SYSCALL_BITS);
+    let cap = low(tag as usize, CAP_BITS) << SYSCALL_BITS;
+    // The bit between them marks fast paths, which are not taken while the log is written.
+    let label = low(label, LABEL_BITS) << (SYSCALL_BITS + CAP_BITS + 1);
+    (SYSTEM_CALL, number | cap | label)
 }
 
 /// The log.
@@ -91,13 +70,6 @@ pub(super) struct EntryLog {
 }
 
 impl EntryLog {
-    /// No log.
-    pub(super) const NONE: Self = Self {
-        frame: None,
-        entries: 0,
-        entry: None,
-    };
-
     /// Empties the log.
     pub(super) fn clear(&mut self) {
         (self.entries, self.entry) = (0, None);
@@ -122,8 +94,8 @@ impl EntryLog {
         bytes[..DURATION].copy_from_slice(&start.to_ne_bytes());
         let duration = u32::try_from(duration).unwrap_or(u32::MAX);
         bytes[DURATION..PATH].copy_from_slice(&duration.to_ne_bytes());
-        bytes[PATH] = entry.path as u8;
-        bytes[DETAILS..DETAILS + 4].copy_from_slice(&entry.details.to_ne_bytes());
+        bytes[PATH] = entry.0;
+        bytes[DETAILS..DETAILS + 4].copy_from_slice(&entry.1.to_ne_bytes());
         let place = (A::to_virtual(frame.address) + offset) as *mut [u8; ENTRY_BYTES];
         // SAFETY: the entry lies in a frame of RAM to which a capability exists: when one is deleted,
         // `drop_log` drops the log. User memory holds no kernel data; volatile, because user programs read
@@ -143,7 +115,7 @@ impl<A: Arch> Scheduler<A> {
             Some(frame) if !frame.device && frame.rights.contains(Rights::READ_WRITE) => {
                 self.core.measurement.log = EntryLog {
                     frame: Some(frame),
-                    ..EntryLog::NONE
+                    ..EntryLog::default()
                 };
                 true
             }
@@ -158,7 +130,7 @@ impl<A: Arch> Scheduler<A> {
             && let (Some(frame), Some(deleted)) = (log.frame, deleted.frame())
             && frame.address == deleted.address
         {
-            *log = EntryLog::NONE;
+            *log = EntryLog::default();
         }
     }
 
@@ -169,9 +141,9 @@ impl<A: Arch> Scheduler<A> {
         }
         let description = match *entry {
             Entry::Syscall(call) => self.describe_syscall(call),
-            Entry::Fault(fault) => Some(Description::fault(fault)),
-            Entry::Interrupt(Interrupt::Line(irq)) => Some(Description::interrupt(irq.0)),
-            Entry::Interrupt(_) => Some(Description::interrupt(0)),
+            Entry::Fault(fault) => Some(of_fault(fault)),
+            Entry::Interrupt(Interrupt::Line(irq)) => Some(with_word(INTERRUPT, irq.0)),
+            Entry::Interrupt(_) => Some(with_word(INTERRUPT, 0)),
         };
         self.core.measurement.log.entry = description;
     }
@@ -181,13 +153,13 @@ impl<A: Arch> Scheduler<A> {
         let context = &self[thread].context;
         let Some(call) = call else {
             let number = context.get(SYSCALL);
-            return Some(Description::fault(Fault::UnknownSyscall { number }));
+            return Some(with_word(UNKNOWN_SYSCALL, number));
         };
         let root = self[thread].cap(ThreadSlot::CSpace);
         let tag = self
             .lookup_cap(root, context.get(CAP))
             .map_or(0, |slot| self[slot].raw().tag());
         let label = MessageInfo(context.get(INFO)).label();
-        Some(Description::syscall(call, tag, label))
+        Some(of_syscall(call, tag, label))
     }
 }

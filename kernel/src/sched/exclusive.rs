@@ -2,6 +2,7 @@
 
 use super::Scheduler;
 use crate::arch::Arch;
+use crate::config::CORES;
 use crate::cores::RemoteRequest;
 use crate::object::{Thread, ThreadState};
 use crate::token::Ptr;
@@ -64,7 +65,7 @@ impl<'k, A: Arch> Exclusive<'k, A> {
     /// Calls `work` for the kernel of each core.
     pub fn each_core(&mut self, mut work: impl FnMut(&mut Scheduler<A>)) {
         for core in 0..self.0.cores() {
-            if core == self.0.core.id {
+            if self.0.is_own_core(core) {
                 work(self.0);
             } else {
                 work(self.reborrow().other(core));
@@ -94,7 +95,7 @@ impl<'k, A: Arch> Exclusive<'k, A> {
     /// out.
     pub fn on_other_cores(&mut self, remote: A::Remote) {
         for core in 0..self.0.cores() {
-            if core != self.0.core.id {
+            if !self.0.is_own_core(core) {
                 self.call(core, RemoteRequest::Arch(remote));
             }
         }
@@ -108,7 +109,7 @@ impl<'k, A: Arch> Exclusive<'k, A> {
 
     fn stall_remote_thread_with(&mut self, thread: Ptr<Thread<A>>, request: RemoteRequest<A>) {
         let core = usize::from(self.0[thread].core);
-        if core == self.0.core.id {
+        if self.0.is_own_core(core) {
             return;
         }
         let other = self.reborrow().other(core);
@@ -126,7 +127,7 @@ impl<'k, A: Arch> Exclusive<'k, A> {
     /// kernel on another core and waits for the entry lock there, its request is dropped.
     pub(crate) fn drop_remote_entry(&mut self, thread: Ptr<Thread<A>>) {
         let core = usize::from(self.0[thread].core);
-        if core != self.0.core.id
+        if !self.0.is_own_core(core)
             && self.reborrow().other(core).core.current == Some(thread)
             && matches!(self.0[thread].state, ThreadState::Running)
         {
@@ -134,20 +135,16 @@ impl<'k, A: Arch> Exclusive<'k, A> {
         }
     }
 
-    /// A thread is deleted: no core may hold its registers any longer.
-    pub(crate) fn detach_thread(&mut self, thread: Ptr<Thread<A>>) {
-        let core = self.0[thread].core.into();
-        self.detach_from_core(thread, core);
-    }
-
+    /// A thread is deleted or migrates: no core may hold its registers any longer.
     #[cold]
-    pub(super) fn detach_from_core(&mut self, thread: Ptr<Thread<A>>, core: usize) {
-        if core == self.0.core.id {
+    pub(crate) fn detach_thread(&mut self, thread: Ptr<Thread<A>>) {
+        let core = usize::from(self.0[thread].core);
+        if self.0.is_own_core(core) {
             A::release_thread(self.0, thread);
         } else {
             self.stall_remote_thread_with(thread, RemoteRequest::Release(thread));
         }
-        if self.0.core_of(core as u8).current == Some(thread) {
+        if CORES > 1 && self.0.core_of(core as u8).current == Some(thread) {
             let owner = self.0.scheduler_of(core);
             owner.core.current = None;
             owner.core.reload = true;

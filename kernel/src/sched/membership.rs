@@ -115,6 +115,17 @@ impl<A: Arch> Scheduler<A> {
         }
     }
 
+    /// Changes the rank of a thread, but not its place in a wait queue. If it can run, the scheduler chooses again.
+    pub(crate) fn change_rank(&mut self, thread: Ptr<Thread<A>>, change: impl FnOnce(&mut Self)) {
+        if let Membership::Ready | Membership::Release = self[thread].membership {
+            return self.change_queue_position(thread, change);
+        }
+        change(self);
+        if self.is_schedulable(thread) {
+            self.owning_core(thread).choose_again();
+        }
+    }
+
     /// Takes a thread out of its ready or release queue, or out of the pending decision.
     pub(crate) fn leave_scheduler(&mut self, thread: Ptr<Thread<A>>) {
         let owner = self.owning_core(thread);

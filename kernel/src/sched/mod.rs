@@ -13,18 +13,14 @@ mod decide;
 mod defer;
 mod domain;
 mod entry_log;
-#[cfg(feature = "smp")]
 mod exclusive;
 mod idle;
 mod limit;
 mod membership;
 mod ready;
 mod release;
-#[cfg(feature = "smp")]
 mod remote;
 mod scheduler;
-#[cfg(not(feature = "smp"))]
-mod single_core;
 mod timer;
 mod timer_deadline;
 mod usage;
@@ -45,14 +41,11 @@ pub(crate) use membership::Readiness;
 pub(crate) use ready::ReadyQueues;
 use release::ReleaseQueues;
 pub use scheduler::Scheduler;
-#[cfg(not(feature = "smp"))]
-pub use single_core::Exclusive;
 pub(crate) use timer_deadline::{PreemptionRank, TimerDeadline};
 pub(crate) use usage::Entry;
 use usage::Measurement;
 
 pub use crate::config::{BIG_LOCK, CORES};
-#[cfg(feature = "smp")]
 pub use exclusive::Exclusive;
 
 /// The decision that is left for the end of the kernel entry.

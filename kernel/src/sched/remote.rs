@@ -4,6 +4,7 @@
 use super::Decision;
 use super::{Core, Scheduler, TimerDeadline};
 use crate::arch::Arch;
+use crate::config::CORES;
 use crate::object::{Membership, NO_CORE, SchedContext, Thread, ThreadState};
 use crate::time::Ticks;
 use crate::token::Ptr;
@@ -14,11 +15,17 @@ impl<A: Arch> Scheduler<A> {
         self.entry_lock.kernels.shared.count()
     }
 
+    /// Whether a core, such as the owning core of an object, is this one.
+    #[inline(always)]
+    pub(crate) fn is_own_core(&self, core: impl Into<usize>) -> bool {
+        CORES == 1 || core.into() == self.core.id
+    }
+
     /// The scheduler of a core: this one, or in exclusive mode that of another core, which is marked as remotely
     /// modified.
     #[inline(always)]
     pub(crate) fn scheduler_of(&mut self, core: usize) -> &mut Self {
-        if core == self.core.id {
+        if self.is_own_core(core) {
             return self;
         }
         self.exclusive().access(core)
@@ -36,18 +43,12 @@ impl<A: Arch> Scheduler<A> {
         self.scheduler_of(self[context].core.into())
     }
 
-    /// Charges what a thread of another core has used so far, before its budget decides anything here.
-    #[inline(always)]
-    pub(crate) fn charge_remote_thread(&mut self, thread: Ptr<Thread<A>>) {
-        self.owning_core(thread);
-    }
-
     /// A context is about to be taken from its thread. If it is charged on another core, this charges the
     /// time consumed so far and stops charging it there, as another thread may use it from now on.
     #[inline(always)]
     pub(crate) fn charge_remote_current(&mut self, context: Ptr<SchedContext<A>>) {
         let core = usize::from(self[context].core);
-        if core != self.core.id {
+        if !self.is_own_core(core) {
             self.exclusive()
                 .access(core)
                 .detach_current_context(context);
@@ -86,12 +87,11 @@ impl<A: Arch> Scheduler<A> {
 
     /// Migrates a thread to a core. The thread is in no queue of the scheduler.
     pub(crate) fn migrate_thread(&mut self, thread: Ptr<Thread<A>>, core: u8) {
-        let before = self[thread].core;
-        if before == core {
+        if CORES == 1 || self[thread].core == core {
             return;
         }
         self.trace_thread_migrated(thread, core);
-        self.exclusive().detach_from_core(thread, before.into());
+        self.exclusive().detach_thread(thread);
         self[thread].core = core;
         // The object at which it is blocked now has a waiting thread of another core.
         match self[thread].state {
@@ -113,7 +113,7 @@ impl<A: Arch> Scheduler<A> {
     /// thread has become able to run by then.
     pub(crate) fn stop_if_current(&mut self, thread: Ptr<Thread<A>>) {
         let owner = self.owning_core(thread);
-        if owner.core.current == Some(thread) {
+        if CORES > 1 && owner.core.current == Some(thread) {
             owner.choose_again();
         }
     }
@@ -121,7 +121,7 @@ impl<A: Arch> Scheduler<A> {
     /// The message may have brought the current thread a context of another core: it continues on that core.
     #[inline(always)]
     pub(crate) fn switch_to_migrated(&mut self, thread: Ptr<Thread<A>>) {
-        if usize::from(self[thread].core) != self.core.id {
+        if !self.is_own_core(self[thread].core) {
             self.possible_switch_to(thread);
         }
     }
@@ -140,26 +140,31 @@ impl<A: Arch> Scheduler<A> {
 
     /// Reads the clock. In shared mode, after `is_time_local` has decided, returns the reading of that decision.
     pub(crate) fn read_clock(&mut self) -> Ticks {
-        match self.entry_lock.clock_reading.take() {
-            Some(reading) if self.entry_lock.is_shared() => reading,
-            _ => self.arch.now(),
+        if CORES > 1
+            && let Some(reading) = self.entry_lock.clock_reading.take()
+            && self.entry_lock.is_shared()
+        {
+            return reading;
         }
+        self.arch.now()
     }
 
     /// Whether another core has modified this core's state since its last kernel entry.
     pub fn is_remotely_modified(&self) -> bool {
-        self.entry_lock.remotely_modified
+        CORES > 1 && self.entry_lock.remotely_modified
     }
 
     /// Whether another core waits for the entry lock, which this core holds exclusively.
     pub(crate) fn is_contended(&self) -> bool {
-        self.entry_lock.is_exclusive() && self.entry_lock.kernels.shared.entry_lock.is_contended()
+        CORES > 1
+            && self.entry_lock.is_exclusive()
+            && self.entry_lock.kernels.shared.entry_lock.is_contended()
     }
 
     /// The state of a core: this one or, in exclusive mode or between entries, another.
     #[inline(always)]
     pub(crate) fn core_of(&self, core: u8) -> &Core<A> {
-        if usize::from(core) == self.core.id {
+        if self.is_own_core(core) {
             return &self.core;
         }
         &self.read_remote(core).core
@@ -184,7 +189,7 @@ impl<A: Arch> Scheduler<A> {
     /// The state of a core, if this core may read it and no remote modification is pending there.
     #[cfg(any(test, feature = "invariants"))]
     pub(crate) fn unmodified_core(&self, core: u8) -> Option<&Core<A>> {
-        if usize::from(core) == self.core.id {
+        if self.is_own_core(core) {
             return Some(&self.core);
         }
         if !self.may_read_all_cores() {

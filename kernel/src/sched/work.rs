@@ -9,7 +9,7 @@
 use super::Scheduler;
 use crate::arch::Arch;
 use crate::cap::LEVEL;
-use crate::error::Failure;
+use crate::error::Preempted;
 
 /// Revoking or deleting a capability.
 pub const CAPABILITY: usize = 500;
@@ -20,7 +20,7 @@ pub const CHUNK: usize = 250;
 /// Testing whether a slot is empty.
 pub const SLOT: usize = 8;
 /// Checking a request that is long to check and long to perform.
-pub(crate) const CHECKS: usize = 1000;
+pub const CHECKS: usize = 1000;
 /// Testing whether an identifier is free.
 pub const IDENTIFIER: usize = 16;
 /// Making an object in cleared memory: a thread takes longest.
@@ -34,12 +34,14 @@ impl<A: Arch> Scheduler<A> {
         self.levels.set(0);
     }
 
-    /// Preemption point between two pieces of a long operation, after so much work: whether the operation
-    /// should stop here and continue later, because an interrupt is pending, another core waits for the entry
-    /// lock, or the current thread's budget is used up.
-    pub(crate) fn should_preempt(&mut self, work: usize) -> bool {
+    /// Preemption point between two pieces of a long operation, after so much work.
+    ///
+    /// # Errors
+    /// [`Preempted`] if the operation should stop here and continue later, because an interrupt is pending, another core
+    /// waits for the entry lock, or the current thread's budget is used up.
+    pub(crate) fn preempt_between(&mut self, work: usize) -> Result<(), Preempted> {
         if !self.is_preemption_point_due(work) {
-            return false;
+            return Ok(());
         }
         let waits = self.is_interrupt_pending() || self.is_contended();
         self.update_time();
@@ -48,20 +50,27 @@ impl<A: Arch> Scheduler<A> {
                 let (consumed, minimum) = (self.core.consumed, self.min_budget());
                 !self[context].refills().is_sufficient(consumed, minimum)
             });
-        waits || exhausted || self.domain_expired()
+        preempt_if(waits || exhausted || self.domain_expired())
     }
 
-    /// Preemption point after a capability lookup, before anything has changed: whether an interrupt is
-    /// pending, so that the system call should restart after it.
+    /// Preemption point after a capability lookup, which may have been long, and before any change.
+    ///
+    /// # Errors
+    /// As for [`Scheduler::preempt_after`].
     #[inline(always)]
-    pub(crate) fn is_interrupted(&mut self) -> bool {
-        let levels = self.levels.take();
-        levels > 0 && self.is_interrupted_after(levels * LEVEL)
+    pub(crate) fn preempt_after_lookup(&mut self) -> Result<(), Preempted> {
+        match self.levels.take() {
+            0 => Ok(()),
+            levels => self.preempt_after(levels * LEVEL),
+        }
     }
 
-    /// The same after so much work.
-    pub fn is_interrupted_after(&mut self, work: usize) -> bool {
-        self.is_preemption_point_due(work) && self.is_interrupt_pending()
+    /// Preemption point after so much work, before any change.
+    ///
+    /// # Errors
+    /// [`Preempted`] if an interrupt is pending, so that the system call should restart after it.
+    pub fn preempt_after(&mut self, work: usize) -> Result<(), Preempted> {
+        preempt_if(self.is_preemption_point_due(work) && self.is_interrupt_pending())
     }
 
     /// Whether an interrupt is pending. A function of its own, so that a debugger (`cargo xtask bench --suite
@@ -81,24 +90,7 @@ impl<A: Arch> Scheduler<A> {
     }
 }
 
-/// Preemption point after a lookup, which may have been long, and before any change.
-///
-/// # Errors
-/// [`Failure::Preempted`] if an interrupt is pending.
-pub fn preempt_after_lookup<A: Arch>(kernel: &mut Scheduler<A>) -> Result<(), Failure> {
-    if kernel.is_interrupted() {
-        return Err(Failure::Preempted);
-    }
-    Ok(())
-}
-
-/// Preemption point after the checks of a request for which both the checks and the execution take long.
-///
-/// # Errors
-/// As for [`preempt_after_lookup`].
-pub fn preempt_after_checks<A: Arch>(kernel: &mut Scheduler<A>) -> Result<(), Failure> {
-    if kernel.is_interrupted_after(CHECKS) {
-        return Err(Failure::Preempted);
-    }
-    Ok(())
+#[inline(always)]
+const fn preempt_if(stops: bool) -> Result<(), Preempted> {
+    if stops { Err(Preempted) } else { Ok(()) }
 }

@@ -6,7 +6,7 @@ use abi::{Rights, Syscall};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
-use crate::invoke::{self, Answer, Error, Failure, LookupError, Missing};
+use crate::invoke::{self, Answer, Error, Failure, Missing, Preempted};
 use crate::ipc::{InvocationFlags, ResolvedCapTransfers};
 use crate::object::{Fault, Progress, Thread, ThreadState};
 use crate::token::Ptr;
@@ -112,7 +112,7 @@ impl<A: Arch> Kernel<A> {
         };
         if let Some((target, without)) = donation {
             let found = self.lookup_quickly(self[thread].root(), target);
-            if self.is_interrupted() {
+            if self.preempt_after_lookup().is_err() {
                 self[thread].state = ThreadState::Restart;
                 return self.stop_call(thread, call);
             }
@@ -163,10 +163,9 @@ impl<A: Arch> Kernel<A> {
         address: usize,
         flags: InvocationFlags,
     ) -> Result<(), Preempted> {
-        let invoked = match self.find_invoked(thread, address) {
+        let invoked = match self.find_invoked(thread, address)? {
             Ok(invoked) => invoked,
-            Err(LookupError::Preempted) => return Err(Preempted),
-            Err(LookupError::Missing(missing)) => {
+            Err(missing) => {
                 if flags.blocking {
                     self.raise_cap_fault(thread, missing, false);
                 }
@@ -180,8 +179,7 @@ impl<A: Arch> Kernel<A> {
             Cap::Endpoint(cap) if cap.rights.contains(Rights::WRITE) => {
                 if extra[0].is_some() {
                     let grant = cap.rights.contains(Rights::GRANT);
-                    let prepared = self.prepare_send(thread, cap.object, grant, extra);
-                    prepared.map_err(|_| Preempted)?;
+                    self.prepare_send(thread, cap.object, grant, extra)?;
                 }
                 self.send(thread, cap, flags);
                 Ok(Answer::Later)
@@ -192,8 +190,7 @@ impl<A: Arch> Kernel<A> {
             }
             Cap::Reply { object, grant } => {
                 if extra[0].is_some() {
-                    let prepared = self.prepare_reply(thread, object, grant, extra);
-                    prepared.map_err(|_| Preempted)?;
+                    self.prepare_reply(thread, object, grant, extra)?;
                 }
                 self.reply(thread, object, grant);
                 Ok(Answer::Nothing)
@@ -231,6 +228,3 @@ impl<A: Arch> Kernel<A> {
         self.raise(thread, fault);
     }
 }
-
-/// The operation stopped at a preemption point.
-pub(super) struct Preempted;

@@ -8,11 +8,10 @@
 
 use abi::{LookupFailure, Rights};
 
-use super::dispatch::Preempted;
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::Cap;
-use crate::invoke::Missing;
+use crate::invoke::{Missing, Preempted};
 use crate::ipc::Receiver;
 use crate::object::Thread;
 use crate::slot::Slot;
@@ -67,8 +66,7 @@ impl<A: Arch> Kernel<A> {
         if let Ok(Cap::Endpoint(cap)) = source.cap(self)
             && cap.rights.contains(Rights::READ)
         {
-            self.prepare_receive(thread, cap.object)
-                .map_err(|_| Preempted)?;
+            self.prepare_receive(thread, cap.object)?;
         }
         Ok(Footprint { source, reply })
     }
@@ -79,9 +77,7 @@ impl<A: Arch> Kernel<A> {
         address: usize,
     ) -> Result<Found<A>, Preempted> {
         let slot = self.lookup_quickly(self[thread].root(), address);
-        if self.is_interrupted() {
-            return Err(Preempted);
-        }
+        self.preempt_after_lookup()?;
         Ok(Found { address, slot })
     }
 

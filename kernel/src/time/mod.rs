@@ -62,6 +62,11 @@ impl SubAssign for Ticks {
 pub struct Microseconds(pub u64);
 
 impl Microseconds {
+    /// As one word, or the greatest one.
+    pub(crate) fn word(self) -> usize {
+        self.0.try_into().unwrap_or(usize::MAX)
+    }
+
     /// As message words: one on 64-bit machines, low and high on 32-bit ones.
     pub(crate) const fn words(self) -> ([usize; 2], usize) {
         if WORD_BITS == 64 {

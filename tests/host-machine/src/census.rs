@@ -10,7 +10,7 @@ use std::ops::Range;
 use abi::sizes::SLOT_BITS;
 use foldhash::fast::RandomState;
 use kernel::Kernel;
-use kernel::cap::{Cap, RawCap, Slot, Zombie, ZombieKind};
+use kernel::cap::{Cap, RawCap, Slot, Zombie};
 use kernel::invariants::{Reach, Violation, check_cap, check_core, check_slot};
 use kernel::object::{THREAD_SLOTS, ThreadSlot, thread_slot};
 use kernel::token::Ptr;
@@ -101,9 +101,10 @@ impl Census {
     /// Records the slots of the object to which a capability refers.
     fn enter(&mut self, kernel: &Kernel<Host>, cap: &Cap<Host>) {
         let (first, count) = match cap {
-            Cap::CNode(cnode) => (cnode.slots, cnode.len()),
+            Cap::CNode(cnode) => (cnode.slots, cnode.slot_count()),
             Cap::Thread(thread) => (thread_slot(*thread, ThreadSlot::CSpace), THREAD_SLOTS),
-            Cap::Zombie(zombie) => (zombie.slots, zombie_slots(zombie)),
+            // The other slots are empty.
+            Cap::Zombie(Zombie::Slots(slots)) => (slots.first, slots.remaining),
             _ => return,
         };
         let range = first.address()..first.address() + (count << SLOT_BITS);
@@ -198,15 +199,6 @@ impl Census {
     }
 }
 
-/// How many slots the object of a zombie capability had.
-const fn zombie_slots(zombie: &Zombie<Host>) -> usize {
-    match zombie.kind {
-        ZombieKind::CNode { radix } => 1 << radix,
-        ZombieKind::Thread => THREAD_SLOTS,
-        ZombieKind::Endpoint | ZombieKind::Notification => 0,
-    }
-}
-
 /// Walks one list and returns its length. `ended` has the objects that already had a finished run of
 /// entries in some list.
 fn check_family(
@@ -265,7 +257,9 @@ fn identity(cap: &Cap<Host>) -> Option<(u8, usize)> {
         Cap::CNode(cnode) => cnode.slots.address(),
         Cap::Thread(thread) => thread.address(),
         Cap::SchedContext { object, .. } => object.address(),
-        Cap::Zombie(zombie) => zombie.slots.address(),
+        Cap::Zombie(Zombie::Slots(slots)) => slots.first.address(),
+        Cap::Zombie(Zombie::Endpoint(endpoint)) => endpoint.address(),
+        Cap::Zombie(Zombie::Notification(notification)) => notification.address(),
         Cap::IrqHandler(irq) => irq.0,
         _ => return None,
     };

@@ -5,7 +5,7 @@ use abi::sizes::ASID_POOL_BITS;
 use kernel::Kernel;
 use kernel::arch::PhysAddr;
 use kernel::cap::{Cap, UntypedCap};
-use kernel::invoke::{Answer, Error, Failure, Invocation, Outcome, preempt_after_checks, reset};
+use kernel::invoke::{Answer, Error, Failure, Invocation, Outcome, reset};
 use kernel::sched::work;
 
 use super::{ExecutionState, Machine};
@@ -82,7 +82,7 @@ pub(super) fn invoke_pool<V: ExecutionState, P: Platform>(
     }
     let asid = free_asid(kernel, pool)?;
     if V::LONG_ASSIGNMENT {
-        preempt_after_checks(kernel)?;
+        kernel.preempt_after(work::CHECKS)?;
     }
 
     kernel.arch.spaces.assign(asid, root);
@@ -106,9 +106,7 @@ fn free_asid<V: ExecutionState, P: Platform>(
         if let Some(asid) = found {
             return Ok(asid);
         }
-        if kernel.is_interrupted_after(work::IDENTIFIER * SOME) {
-            return Err(Failure::Preempted);
-        }
+        kernel.preempt_after(work::IDENTIFIER * SOME)?;
     }
     Err(Error::DeleteFirst.into())
 }

@@ -110,9 +110,7 @@ fn free_asid<P: Platform>(kernel: &mut Kernel<X86_64<P>>, place: usize) -> Resul
         if let Some(asid) = found {
             return Ok(asid);
         }
-        if kernel.is_interrupted_after(work::IDENTIFIER * SOME) {
-            return Err(Failure::Preempted);
-        }
+        kernel.preempt_after(work::IDENTIFIER * SOME)?;
     }
     Err(Error::DeleteFirst.into())
 }

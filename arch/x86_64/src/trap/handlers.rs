@@ -67,12 +67,12 @@ fn system_call<P: Platform>(
     };
     if let Some(next) = take_fast_path(&mut kernel, &call) {
         let registers = &raw const kernel[next].context.registers;
-        kernel.exit();
+        drop(kernel);
         // SAFETY: they are those of the current thread. The handle is not used any more.
         unsafe { return_to(registers) }
     }
     kernel.handle_syscall_slowly();
-    kernel.exit();
+    drop(kernel);
     // SAFETY: the core is set up; the handle is not used any more.
     unsafe { return_to_user() }
 }

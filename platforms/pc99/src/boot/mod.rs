@@ -172,7 +172,7 @@ pub extern "C" fn start(magic: u32, information: u32) -> ! {
         laid_out: None,
     };
     kernel::boot::start(&mut kernel, &parameters);
-    kernel.exit();
+    drop(kernel);
     #[cfg(feature = "smp")]
     smp::let_go();
     // SAFETY: everything is initialised, and the handle is not used after this.

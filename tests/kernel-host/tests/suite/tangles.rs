@@ -142,7 +142,7 @@ impl TestSystem {
             Place::Root(slot) => (ROOT, self.places + slot, WORD_BITS),
             Place::In(cnode, index) => match self.machine.cap(self.places + cnode) {
                 kernel::cap::Cap::CNode(found) => {
-                    (self.places + cnode, index % found.len(), found.radix)
+                    (self.places + cnode, index % found.slot_count(), found.radix)
                 }
                 _ => (self.places + cnode, index, 1),
             },

@@ -90,7 +90,7 @@ pub(crate) fn boot<P: Platform>(
             laid_out: None,
         },
     );
-    kernel.exit();
+    drop(kernel);
     #[cfg(feature = "smp")]
     smp::let_go();
     core

@@ -56,7 +56,7 @@ impl<A: Arch> EntryLock<A> {
 }
 
 impl<A: Arch> EntryLock<A> {
-    pub(in crate::cores) fn new(kernels: &'static Kernels<A>, core: usize) -> Self {
+    pub(super) fn new(kernels: &'static Kernels<A>, core: usize) -> Self {
         assert!(core < CORES);
         let bits = core_bits(core as u8);
         Self {
@@ -78,11 +78,13 @@ impl<A: Arch> EntryLock<A> {
         self.core
     }
 
+    /// Never, in a kernel for one core.
     pub(crate) fn is_shared(&self) -> bool {
-        self.mode == Mode::Shared
+        CORES > 1 && self.mode == Mode::Shared
     }
 
+    /// Always, in a kernel for one core.
     pub(crate) fn is_exclusive(&self) -> bool {
-        self.mode == Mode::Exclusive
+        CORES == 1 || self.mode == Mode::Exclusive
     }
 }

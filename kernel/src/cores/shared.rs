@@ -1,18 +1,8 @@
-//! What only kernels for several cores have: the state between the cores, and a core's side of the entry lock.
-
-mod core_set;
-mod entry_lock;
-mod remote_request;
-
-pub(crate) use core_set::CoreSet;
-pub use entry_lock::EntryLock;
-pub(crate) use entry_lock::Mode;
-pub(crate) use remote_request::RemoteRequest;
-
-pub use crate::sync::{SHARED, UNLOCKED};
+//! The state between the cores.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use super::RemoteRequest;
 use crate::arch::Arch;
 use crate::config::CORES;
 use crate::sync::{BigReaderLock, Mailbox, Ticket, spin_loop};
@@ -37,7 +27,10 @@ impl<A: Arch> Shared<A> {
 
     /// The number of cores.
     pub(crate) fn count(&self) -> usize {
-        self.count.load(Ordering::Relaxed)
+        match CORES {
+            1 => 1,
+            _ => self.count.load(Ordering::Relaxed),
+        }
     }
 
     pub(super) fn set_count(&self, count: usize) {

@@ -4,6 +4,7 @@
 //! The benchmarks are an ordinary system, `benches/system.toml`, and its components print their results. This
 //! side adds the statistics.
 
+mod boot;
 mod compare;
 mod criticality;
 mod delay;
@@ -162,6 +163,7 @@ pub(crate) fn examine(
     }
     let mut complaints = worse(&before, &measured, tools.toolchain.version(), true);
     complaints.extend(delay::complaints(&measured));
+    complaints.extend(boot::complaints(&measured));
     if !is_short || platform.is_sample() {
         complaints.extend(scaling::examine(&bench)?);
     }
@@ -286,8 +288,8 @@ fn one(bench: &Bench<'_>) -> Result<bool> {
             bench.tools.toolchain.version(),
         )?;
     }
-    let delays = delay::complaints(&measured);
-    for complaint in delays.into_iter().chain(scaling::complaints(&measured)) {
+    let bounds = [delay::complaints, boot::complaints, scaling::complaints];
+    for complaint in bounds.iter().flat_map(|complaints| complaints(&measured)) {
         say(&format!("{name}: {complaint}"));
         good = false;
     }

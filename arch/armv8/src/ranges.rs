@@ -45,7 +45,7 @@ impl Ranges {
 
     /// Sorts the ranges by address.
     pub(crate) fn sort(&mut self) {
-        self.list[..self.count].sort_unstable_by_key(|range| range.start);
+        kernel::boot::sort(&mut self.list[..self.count]);
     }
 
     /// The ranges.

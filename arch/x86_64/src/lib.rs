@@ -86,6 +86,8 @@ pub struct Machine<I> {
     pub ticks_per_second: u64,
     /// Its local APIC, enabled.
     pub local_apic: LocalApic,
+    /// The timer of that.
+    pub timer: Timer,
     /// The I/O APICs.
     pub io_apics: I,
     /// Top of the kernel's stack.
@@ -127,7 +129,8 @@ impl<P: Platform> X86_64<P> {
             features,
             kernel_space,
             ticks_per_second,
-            mut local_apic,
+            local_apic,
+            timer,
             io_apics,
             stack,
         } = machine;
@@ -145,7 +148,7 @@ impl<P: Platform> X86_64<P> {
         smp::introduce(0, local_apic.id());
         Self {
             core,
-            timer: Timer::new(&mut local_apic, features.tsc_deadline, ticks_per_second),
+            timer,
             clock: Clock::new(ticks_per_second),
             lines: shared!(Lines, Lines::new(io_apics, local_apic.id() as u8)),
             local_apic,

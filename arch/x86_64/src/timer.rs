@@ -1,7 +1,7 @@
 //! Time: the time stamp counter is the clock, and the local APIC's timer interrupts at a deadline (Intel
 //! SDM vol. 3, sections 18.17 and 12.5.4).
 
-use kernel::time::Ticks;
+use kernel::time::{Calibration, Reading, Reference, Ticks};
 use x86_64::registers::model_specific::Msr;
 
 use crate::apic::LocalApic;
@@ -10,6 +10,18 @@ use crate::apic::LocalApic;
 pub fn time_stamp() -> u64 {
     // SAFETY: the instruction exists on every 64-bit processor and has no side effects.
     unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+/// The time stamp counter after what is before in the program, and before what is after (Intel SDM vol. 3, section 18.17.1).
+pub fn ordered_time_stamp() -> u64 {
+    use core::arch::x86_64::_mm_lfence;
+    // SAFETY: the barriers only order instructions.
+    unsafe {
+        _mm_lfence();
+        let stamp = time_stamp();
+        _mm_lfence();
+        stamp
+    }
 }
 
 /// IA32_TSC_DEADLINE.
@@ -32,29 +44,12 @@ pub enum Timer {
 }
 
 impl Timer {
-    /// The timer of `apic`. Without deadlines its clock is calibrated by the time stamp counter, which has
-    /// the given frequency.
-    pub fn new(apic: &mut LocalApic, has_deadline: bool, ticks_per_second: u64) -> Self {
-        if has_deadline {
-            apic.use_tsc_deadline();
-            // The mode must be set before the first deadline (section 12.5.4.1).
-            // SAFETY: only orders memory accesses.
-            unsafe { core::arch::x86_64::_mm_mfence() };
-            Self::Deadline
-        } else {
-            Self::Count {
-                rate: measure_rate(apic, ticks_per_second),
-            }
-        }
-    }
-
-    /// Starts the timer of another core; its local APIC has the same clock.
-    #[cfg(feature = "smp")]
+    /// Starts the timer of a core; all local APICs have the same clock.
     pub fn start(self, apic: &mut LocalApic) {
         match self {
             Self::Deadline => {
                 apic.use_tsc_deadline();
-                // As above.
+                // The mode must be set before the first deadline (section 12.5.4.1).
                 // SAFETY: only orders memory accesses.
                 unsafe { core::arch::x86_64::_mm_mfence() };
             }
@@ -68,7 +63,7 @@ impl Timer {
             Self::Deadline => {
                 // Zero would disarm the timer.
                 let value = deadline.0.max(1);
-                // SAFETY: the register exists, see `new`.
+                // SAFETY: the register exists, see `Starting::new`.
                 unsafe { Msr::new(TSC_DEADLINE).write(value) };
             }
             Self::Count { .. } if deadline == Ticks::NEVER => apic.set_count(0),
@@ -83,49 +78,54 @@ impl Timer {
     }
 }
 
-/// A count, between two readings of the time stamp counter.
-struct Sample {
-    before: u64,
-    count: u32,
-    after: u64,
+/// The timer at boot, before the frequency of the time stamp counter is known.
+pub enum Starting {
+    /// With deadlines: it has no clock of its own.
+    Deadline,
+    /// It counts down from its largest count since this reading.
+    Count(Calibration),
 }
 
-impl Sample {
-    fn take(apic: &LocalApic) -> Self {
-        let before = time_stamp();
-        let count = apic.count();
-        Self {
-            before,
-            count,
-            after: time_stamp(),
+impl Starting {
+    /// Starts the timer of `apic`.
+    pub fn new(apic: &mut LocalApic, has_deadline: bool) -> Self {
+        if has_deadline {
+            Timer::Deadline.start(apic);
+            return Self::Deadline;
         }
+        apic.use_count();
+        apic.set_count(u32::MAX);
+        Self::Count(Calibration::begin(&|| reading(apic)))
     }
 
-    /// The most exact of some samples: on a virtual machine any of them may be interrupted.
-    fn best(apic: &LocalApic) -> Self {
-        const SAMPLES: usize = 16;
-        let mut best = Self::take(apic);
-        for _ in 1..SAMPLES {
-            let sample = Self::take(apic);
-            if sample.after - sample.before < best.after - best.before {
-                best = sample;
-            }
+    /// The timer. Without deadlines its clock is measured by the time stamp counter, which has the given frequency, for a
+    /// millisecond since the start or longer.
+    pub fn complete(self, apic: &mut LocalApic, ticks_per_second: u64) -> Timer {
+        let Self::Count(calibration) = self else {
+            return Timer::Deadline;
+        };
+        let reference = Reference {
+            frequency: ticks_per_second,
+            last: u32::MAX,
+            at_change: false,
+            shortest: (ticks_per_second / 1000) as u32,
+            longest: (ticks_per_second / 50) as u32,
+        };
+        // So much of the time until a deadline may it come too late.
+        let enough = ticks_per_second / 10_000;
+        let measured = calibration.end(&reference, enough, &|| reading(apic));
+        apic.set_count(0);
+        // If its clock were the faster one, it would interrupt early, and be armed again.
+        let frequency = measured.hertz.min(ticks_per_second);
+        Timer::Count {
+            // Of frequencies up to 8 GHz.
+            rate: ((frequency << 31) / ticks_per_second) << 1,
         }
-        best
     }
 }
 
-/// Counts per tick, times 2^32, measured for 20 ms.
-fn measure_rate(apic: &mut LocalApic, ticks_per_second: u64) -> u64 {
-    apic.use_count();
-    apic.set_count(u32::MAX);
-    let start = Sample::best(apic);
-    while time_stamp() - start.before < ticks_per_second / 50 {
-        core::hint::spin_loop();
-    }
-    let end = Sample::best(apic);
-    apic.set_count(0);
-    let ticks = (end.before + end.after - start.before - start.after) / 2;
-    // If its clock were the faster one, it would interrupt early, and be armed again.
-    ((u64::from(start.count - end.count) << 32) / ticks).min(1 << 32)
+/// The timer's count, as if it counted up, and the time stamp counter.
+fn reading(apic: &LocalApic) -> Reading {
+    let count = || (u32::MAX - apic.count()).into();
+    Reading::now(count, || ordered_time_stamp() as u32)
 }

@@ -102,10 +102,22 @@ impl<A: Arch> BootAllocator<A> {
         self.next_slot
     }
 
-    /// The remaining regions of RAM, ascending.
-    pub(super) fn free_regions(&mut self) -> &[Range<usize>] {
-        self.regions.sort_unstable_by_key(|region| region.start);
-        &self.regions
+    /// The first of the remaining regions of RAM that begin at this address or behind it.
+    pub(super) fn free_region_from(&self, address: usize) -> Option<Range<usize>> {
+        let rest = self.regions.iter();
+        let rest = rest.filter(|region| region.start >= address && !region.is_empty());
+        rest.min_by_key(|region| region.start).cloned()
+    }
+}
+
+/// Sorts a few ranges by address. The library's functions for that have 4 KiB.
+pub fn sort(ranges: &mut [Range<PhysAddr>]) {
+    for end in 1..ranges.len() {
+        for index in (1..=end).rev() {
+            if ranges[index - 1].start > ranges[index].start {
+                ranges.swap(index - 1, index);
+            }
+        }
     }
 }
 
@@ -165,4 +177,24 @@ fn take<A: Arch>(
     unsafe { (A::to_virtual(PhysAddr(start)) as *mut u8).write_bytes(0, size) };
     A::clean_new_memory(PhysAddr(start), size);
     PhysAddr(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_sorted_by_their_start() {
+        let starts = |list: &[usize]| {
+            let mut ranges: Vec<_> = list
+                .iter()
+                .map(|&start| PhysAddr(start)..PhysAddr(start + 1))
+                .collect();
+            sort(&mut ranges);
+            ranges.iter().map(|range| range.start.0).collect::<Vec<_>>()
+        };
+        assert_eq!(starts(&[5, 1, 4, 2, 3]), [1, 2, 3, 4, 5]);
+        assert_eq!(starts(&[3, 2, 1]), [1, 2, 3]);
+        assert!(starts(&[]).is_empty());
+    }
 }

@@ -218,10 +218,10 @@ fn provide_everything<A: Arch>(
     let mut untypeds = Untypeds::new();
     let used = [parameters.reserved, parameters.ram];
     untypeds.add_devices(kernel, boot, &used, parameters.device_top);
-    let mut index = 0;
-    while let Some(region) = boot.free_regions().get(index).cloned() {
+    let mut next = 0;
+    while let Some(region) = boot.free_region_from(next) {
         untypeds.add(kernel, boot, region.start as u64, region.end as u64, false);
-        index += 1;
+        next = region.end;
     }
     BootInfo {
         extra_length: layout.extra_length,

@@ -10,7 +10,7 @@ mod initial_thread;
 mod startup;
 mod untypeds;
 
-pub use allocator::BootAllocator;
+pub use allocator::{BootAllocator, sort};
 pub use image::RootTaskImage;
 pub use initial_thread::{BootParameters, start};
 pub use startup::Startup;

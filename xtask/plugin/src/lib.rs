@@ -9,6 +9,7 @@
 //!
 //! | line | meaning |
 //! |---|---|
+//! | `boot COUNT` | the number of instructions of the first processor from the boot image's first one to the root task's first one, without that |
 //! | `mark N WAITED` | mark N; the interrupt that made the user run again has waited for at most this many instructions |
 //! | `delay LONGEST ADDRESS...` | after mark 0: the longest wait of an interrupt before any other mark since mark 1, and the addresses executed |
 //! | `wait LONGEST ADDRESS...` | then: the most instructions of other processors, since mark 1, for which a processor waited in one section, and their addresses |
@@ -32,9 +33,11 @@
 //! after that, the processor waits only for its turn in the emulator.
 //!
 //! Arguments: `machine=` the processor; `kernel=START-END` addresses of the kernel, may be repeated; `look=`
-//! the address of the function that is a preemption point; `lines=on` if marks 3 to 5 are processed, which is
+//! the address of the function that is a preemption point; `boot=START-END` the addresses of the boot image's and the root
+//! task's first instructions; `lines=on` if marks 3 to 5 are processed, which is
 //! slow; `out=` the file.
 
+mod boot;
 mod instruction;
 mod lines;
 mod path;

@@ -3,11 +3,12 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock};
 
+use crate::boot::{Boot, Part};
 use crate::instruction::{ASK, Machine};
 use crate::lines::Lines;
 use crate::record::Record;
@@ -83,6 +84,7 @@ struct Plugin {
     look: u64,
     /// The functions with which the kernel stops an operation at a preemption point.
     stops: Vec<u64>,
+    boot: Option<Boot>,
     out: Mutex<BufWriter<File>>,
     record: Record,
     lines: Option<Mutex<Lines>>,
@@ -97,15 +99,17 @@ static RECORDS: AtomicBool = AtomicBool::new(false);
 impl Plugin {
     fn new<'a>(arguments: impl Iterator<Item = &'a str>) -> Option<Self> {
         let (mut machine, mut kernel, mut look, mut out) = (None, Vec::new(), None, None);
-        let (mut stops, mut lines) = (Vec::new(), None);
+        let (mut stops, mut boot, mut lines) = (Vec::new(), None, None);
         let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok();
+        let addresses = |range: &str| {
+            let (start, end) = range.split_once('-')?;
+            Some(number(start)?..number(end)?)
+        };
         for argument in arguments {
             match argument.split_once('=')? {
                 ("machine", name) => machine = Machine::named(name),
-                ("kernel", range) => {
-                    let (start, end) = range.split_once('-')?;
-                    kernel.push(number(start)?..number(end)?);
-                }
+                ("kernel", range) => kernel.push(addresses(range)?),
+                ("boot", range) => boot = Some(Boot::new(addresses(range)?)),
                 ("look", address) => look = number(address),
                 ("stop", address) => stops.push(number(address)?),
                 ("lines", "on") => lines = Some(Mutex::default()),
@@ -118,6 +122,7 @@ impl Plugin {
             kernel,
             look: look?,
             stops,
+            boot,
             out: Mutex::new(BufWriter::new(out?)),
             record: Record::new(),
             lines,
@@ -192,6 +197,13 @@ impl Kind {
 }
 
 impl Plugin {
+    /// Writes the length of the boot. A missing line is detected by its reader.
+    fn tell_boot(&self, count: u64) {
+        if let Ok(mut out) = self.out.lock() {
+            let _ = writeln!(out, "boot {count}").and_then(|()| out.flush());
+        }
+    }
+
     fn kind(&self, address: u64, bytes: &[u8]) -> Kind {
         if self.kernel.iter().any(|range| range.contains(&address)) {
             if address == self.look {
@@ -238,6 +250,22 @@ extern "C" fn translated(id: Id, block: *mut Block) {
                 RECORDS.store(true, Relaxed);
                 // QEMU executes no block before it has dropped all blocks, this one included.
                 qemu_plugin_reset(id, register);
+                return;
+            }
+            let start = instructions.first().map_or(0, |(_, address, _)| *address);
+            match plugin.boot.as_ref().map(|boot| boot.part(start)) {
+                None | Some(Part::None) => {}
+                Some(Part::Some) => {
+                    for (instruction, ..) in instructions {
+                        let (flags, data) = (NO_REGISTERS, std::ptr::null_mut());
+                        qemu_plugin_register_vcpu_insn_exec_cb(instruction, booting, flags, data);
+                    }
+                }
+                Some(Part::End(count)) => {
+                    plugin.tell_boot(count);
+                    // Without the callbacks of boot.
+                    qemu_plugin_reset(id, register);
+                }
             }
             return;
         }
@@ -271,6 +299,12 @@ extern "C" fn translated(id: Id, block: *mut Block) {
             let data = std::ptr::without_provenance_mut(data);
             qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, NO_REGISTERS, data);
         }
+    }
+}
+
+extern "C" fn booting(processor: c_uint, _: *mut c_void) {
+    if let Some(boot) = PLUGIN.get().and_then(|plugin| plugin.boot.as_ref()) {
+        boot.execute(processor);
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::bail;
 use serde_json::{Map, json};
 
+use super::boot;
 use super::delay::{self, Observation, Observer};
 use super::measurement::Measurement;
 use super::profile::{self, Runs, Trace};
@@ -138,7 +139,10 @@ impl Bench<'_> {
         }
         let observer = Observer::prepare(self, built)?;
         let (measurements, _) = self.run(built, None, Some(&observer))?;
-        let (measurements, observations) = observer.complete(measurements)?;
+        let (mut measurements, observations) = observer.complete(measurements)?;
+        if self.cores.count == 1 && !self.arguments.hardening.is_wanted() {
+            measurements.push(boot::measurement(&observer.written()?)?);
+        }
         // Their circumstances may not come again.
         profile::say_too_long(self, built, &measurements, &observations);
         Ok((measurements, observations))

@@ -8,7 +8,7 @@ use tock_registers::interfaces::{Readable, Writeable};
 use tock_registers::registers::{ReadOnly, ReadWrite};
 use tock_registers::{register_bitfields, register_structs};
 
-use super::measure::Calibration;
+use super::measure::measure;
 use crate::mmio::Mmio;
 
 register_bitfields! { u32,
@@ -59,14 +59,9 @@ impl Epit {
 
     /// The frequency of `counter`, to the nearest megahertz. Stops the timer, which users may then get.
     pub fn measure(self, counter: &dyn Fn() -> u64) -> u64 {
-        let calibration = Calibration {
-            // It counts down.
-            read: &|| u32::MAX - self.0.cnr.get(),
-            frequency: 32_768,
-            // 2 ms.
-            span: 66,
-        };
-        let frequency = calibration.measure(counter);
+        // It counts down.
+        let reference = || u32::MAX - self.0.cnr.get();
+        let frequency = measure(counter, &reference, 32_768);
         self.0.cr.set(0);
         frequency
     }

@@ -1,6 +1,7 @@
-//! The tables of the firmware (ACPI Specification 6.5, section 5.2) that describe interrupt controllers.
+//! The tables of the firmware (ACPI Specification 6.5, section 5.2) that describe interrupt controllers and timers.
 
 use super::physical::{bytes, number};
+use crate::clock::PowerTimer;
 
 /// Size in bytes of the root pointer from version 2 on; older ones are shorter, but followed by readable
 /// memory.
@@ -115,6 +116,29 @@ impl Acpi {
                 _ => return None,
             };
             (flags & ENABLED != 0).then_some(identifier as u32)
+        })
+    }
+
+    /// The physical address of the high precision event timer's registers (IA-PC HPET Specification 1.0a, section 3.2.4).
+    pub fn event_timer(&self) -> Option<usize> {
+        /// The address is in memory.
+        const MEMORY: usize = 0;
+        let table = self.find_table(b"HPET")?;
+        let address = number::<8>(table, 44);
+        (number::<1>(table, 40) == MEMORY && address != 0).then_some(address)
+    }
+
+    /// The power management timer, from the fixed description table (section 5.2.9).
+    pub fn power_timer(&self) -> Option<PowerTimer> {
+        /// The flag of timers with 32 bits instead of 24.
+        const LONG: usize = 1 << 8;
+        let table = self.find_table(b"FACP")?;
+        let (port, length) = (number::<4>(table, 76), number::<1>(table, 91));
+        let is_long = number::<4>(table, 112) & LONG != 0;
+        let port = u16::try_from(port).ok();
+        Some(PowerTimer {
+            port: port.filter(|port| *port != 0 && length == 4)?,
+            last: if is_long { u32::MAX } else { u32::MAX >> 8 },
         })
     }
 

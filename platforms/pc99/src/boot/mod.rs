@@ -19,13 +19,15 @@ use arch_x86_64::cpu::Features;
 use arch_x86_64::paging::{Access, IMAGE_BASE, KernelSpace, tlb, window};
 #[cfg(feature = "debug")]
 use arch_x86_64::speculation::Speculation;
+use arch_x86_64::timer::Starting;
 use arch_x86_64::{Machine, X86_64, trap};
 use kernel::arch::PhysAddr;
 use kernel::boot::{BootParameters, RootTaskImage};
 #[cfg(feature = "debug")]
 use kernel::console::Console;
 
-use crate::{Pc99, clock, pic, state};
+use crate::clock::{self, Counters, EventTimer};
+use crate::{Pc99, pic, state};
 use acpi::Acpi;
 use multiboot::Information;
 use ranges::Ranges;
@@ -119,16 +121,21 @@ pub extern "C" fn start(magic: u32, information: u32) -> ! {
     reserved.add(page(local_apic_page));
     pic::disable();
     // SAFETY: the registers are mapped for this driver only.
-    let local_apic =
+    let mut local_apic =
         unsafe { LocalApic::enable(features.x2apic, kernel_space.map_device(local_apic_page)) };
     let io_apics = io_apics(acpi.as_ref(), &mut kernel_space, &mut reserved);
 
-    let megahertz = clock::time_stamp_megahertz();
+    // Its clock and the time stamp counter are measured at the same time.
+    let timer = Starting::new(&mut local_apic, features.tsc_deadline);
+    let megahertz = clock::time_stamp_megahertz(|| counters(acpi.as_ref(), &mut kernel_space));
+    let ticks_per_second = megahertz * 1_000_000;
+    let timer = timer.complete(&mut local_apic, ticks_per_second);
     let machine = Machine {
         features,
         kernel_space,
-        ticks_per_second: megahertz * 1_000_000,
+        ticks_per_second,
         local_apic,
+        timer,
         io_apics: io_apics.into_iter().flatten(),
         stack: address_of!(image_end),
     };
@@ -298,9 +305,8 @@ fn io_apics(
 ) -> [Option<IoApic>; arch_x86_64::lines::MAX_IO_APICS] {
     let mut list = [const { None }; arch_x86_64::lines::MAX_IO_APICS];
     let mut add = |place: &mut Option<IoApic>, address: usize| {
-        let start = PhysAddr(address / PAGE * PAGE);
-        reserved.add(page(start));
-        let registers = space.map_device(start) + address % PAGE;
+        reserved.add(page(PhysAddr(address / PAGE * PAGE)));
+        let registers = map_registers(space, address);
         // SAFETY: the registers are mapped for this driver only.
         *place = Some(unsafe { IoApic::new(registers) });
     };
@@ -313,6 +319,22 @@ fn io_apics(
         None => add(&mut list[0], DEFAULT_IO_APIC),
     }
     list
+}
+
+/// The counters that firmware describes. Users get them after boot.
+fn counters(acpi: Option<&Acpi>, space: &mut KernelSpace) -> Counters {
+    let registers = acpi.and_then(Acpi::event_timer);
+    let registers = registers.map(|address| map_registers(space, address));
+    Counters {
+        // SAFETY: the registers are mapped for this driver only, and no user runs yet.
+        event_timer: registers.and_then(|address| unsafe { EventTimer::new(address) }),
+        power_timer: acpi.and_then(Acpi::power_timer),
+    }
+}
+
+/// Maps the page of a device's registers; returns the virtual address of these.
+fn map_registers(space: &mut KernelSpace, address: usize) -> usize {
+    space.map_device(PhysAddr(address / PAGE * PAGE)) + address % PAGE
 }
 
 /// The pages that overlap `range`.

@@ -50,7 +50,7 @@ impl<const CAPACITY: usize> Ranges<CAPACITY> {
 
     /// Sorts the ranges by address.
     pub fn sort(&mut self) {
-        self.list[..self.count].sort_unstable_by_key(|range| range.start);
+        kernel::boot::sort(&mut self.list[..self.count]);
     }
 
     /// The ranges.

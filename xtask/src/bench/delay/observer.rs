@@ -42,6 +42,8 @@ pub(in crate::bench) struct Observer {
     kernel: Vec<(u64, u64)>,
     look: u64,
     stops: Vec<u64>,
+    /// The addresses of the first instructions of boot image and root task.
+    boot: (u64, u64),
     /// Whether it records cache lines, too.
     lines: bool,
     out: temporary::File,
@@ -68,6 +70,8 @@ impl Observer {
             .filter(|segment| segment.virtual_address != segment.physical_address)
             .map(|segment| (segment.virtual_address, segment.virtual_end()))
             .collect();
+        let entry = |file: &Path| -> Result<u64> { Ok(Executable::parse(&fs::read(file)?)?.entry) };
+        let boot = (entry(&built.image)?, entry(&built.root_task)?);
         let machine = match bench.platform.user.elf.machine {
             Machine::X86_64 => "x86-64",
             Machine::Arm => {
@@ -87,6 +91,7 @@ impl Observer {
                 .into_iter()
                 .collect::<Result<Vec<_>>>()?
                 .concat(),
+            boot,
             lines: false,
             out: temporary::File::new()?,
         })
@@ -115,6 +120,8 @@ impl Observer {
         for address in &self.stops {
             argument.push(format!(",stop={address:x}"));
         }
+        let (start, end) = self.boot;
+        argument.push(format!(",boot={start:x}-{end:x}"));
         if self.lines {
             argument.push(",lines=on");
         }

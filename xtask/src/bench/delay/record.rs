@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use super::verdict::BOUND;
 use super::{INTERRUPTS_OFF, cores_of, several};
 use crate::Result;
+use crate::bench::boot;
 use crate::bench::measurement::Measurement;
 
 /// The numbers of marks: see `benches/component/src/mark.rs`.
@@ -78,6 +79,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Observation>> {
                     awaited,
                 });
             }
+            Some(boot::LINE) => {}
             _ => bail!("the record is damaged: {line}"),
         }
     }

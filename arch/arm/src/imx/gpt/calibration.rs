@@ -4,7 +4,7 @@
 use tock_registers::interfaces::{Readable, Writeable};
 
 use super::{CR, Registers, reset};
-use crate::imx::measure::Calibration;
+use crate::imx::measure::measure;
 use crate::mmio::Mmio;
 
 /// The timer, in use for calibration.
@@ -29,13 +29,7 @@ impl Gpt {
 
     /// The frequency of `counter`, to the nearest megahertz. Resets the timer, which users may then get.
     pub fn measure(self, counter: &dyn Fn() -> u64) -> u64 {
-        let calibration = Calibration {
-            read: &|| self.0.cnt.get(),
-            frequency: 3_000_000,
-            // 2 ms.
-            span: 6_000,
-        };
-        let frequency = calibration.measure(counter);
+        let frequency = measure(counter, &|| self.0.cnt.get(), 3_000_000);
         reset(&self.0);
         frequency
     }

@@ -1,0 +1,323 @@
+//! Calibration: the frequency of one counter, measured by another one of known frequency.
+//!
+//! A measurement takes as long as it has to: it ends when its error is small enough. A reading that was interrupted, which
+//! happens on a virtual machine, has a large error, so that it is repeated.
+
+/// Readings from which the first one of a measurement is chosen.
+const FIRST_READINGS: usize = 8;
+
+/// Two counters, read at the same time.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    /// The reference counter.
+    pub count: u32,
+    /// The measured counter, before and after that.
+    pub before: u64,
+    /// See `before`.
+    pub after: u64,
+}
+
+impl Reading {
+    /// Reads both counters.
+    pub fn now(counter: impl Fn() -> u64, reference: impl Fn() -> u32) -> Self {
+        let before = counter();
+        let count = reference();
+        let after = counter();
+        Self {
+            count,
+            before,
+            after,
+        }
+    }
+
+    /// Reads both counters when the reference counter changes, for one that is slower than its reading.
+    pub fn at_change(counter: impl Fn() -> u64, reference: impl Fn() -> u32) -> Self {
+        let mut before = counter();
+        let former = reference();
+        loop {
+            let next = counter();
+            let count = reference();
+            if count != former {
+                // The former count was read after `before`.
+                return Self {
+                    count,
+                    before,
+                    after: counter(),
+                };
+            }
+            before = next;
+        }
+    }
+
+    /// The time within which the reference counter was read. The measured counter shows whole ticks.
+    const fn doubt(&self) -> u64 {
+        self.after - self.before + 1
+    }
+}
+
+/// The reference counter. It counts up.
+#[derive(Clone, Copy, Debug)]
+pub struct Reference {
+    /// Its ticks per second.
+    pub frequency: u64,
+    /// Its largest count, after which it is zero.
+    pub last: u32,
+    /// Whether readings are taken when it changes. Otherwise up to a tick has passed since then.
+    pub at_change: bool,
+    /// The ticks that a measurement takes at least.
+    pub shortest: u32,
+    /// The ticks after which it ends in any case.
+    pub longest: u32,
+}
+
+/// A measured frequency, in hertz.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frequency {
+    /// The most likely one.
+    pub hertz: u64,
+    /// The largest difference from the true one, as far as it comes from reading the counters.
+    pub error: u64,
+}
+
+/// A measurement that has begun.
+#[derive(Clone, Copy, Debug)]
+pub struct Calibration {
+    start: Reading,
+}
+
+impl Calibration {
+    /// Begins a measurement with the most exact of some readings.
+    pub fn begin(read: &dyn Fn() -> Reading) -> Self {
+        let mut start = read();
+        for _ in 1..FIRST_READINGS {
+            let other = read();
+            if other.doubt() < start.doubt() {
+                start = other;
+            }
+        }
+        Self { start }
+    }
+
+    /// Measures until the error is small enough; the most exact result if it does not become so in time. The readings are
+    /// those of `begin`, at most half a round of the reference counter later.
+    pub fn end(self, reference: &Reference, enough: u64, read: &dyn Fn() -> Reading) -> Frequency {
+        let mut best: Option<Frequency> = None;
+        loop {
+            let end = read();
+            let counts = end.count.wrapping_sub(self.start.count) & reference.last;
+            if counts < reference.shortest.max(1) {
+                continue;
+            }
+            let measured = reference.frequency_between(&self.start, &end, counts.into());
+            let best = best.get_or_insert(measured);
+            if measured.error < best.error {
+                *best = measured;
+            }
+            if best.error <= enough || counts >= reference.longest {
+                return *best;
+            }
+        }
+    }
+}
+
+impl Reference {
+    /// The frequency of the measured counter by two readings, which are so many ticks apart.
+    fn frequency_between(&self, start: &Reading, end: &Reading, counts: u64) -> Frequency {
+        // Twice the ticks between the middles of the readings, each of which is off by at most half of the time of its
+        // reading.
+        let ticks = end.before + end.after - start.before - start.after;
+        let doubt = start.doubt() + end.doubt();
+        let missing = u64::from(!self.at_change);
+        let hertz = ticks * self.frequency / (2 * counts);
+        let error = (doubt * self.frequency / 2 + missing * hertz) / (counts - missing).max(1);
+        Frequency {
+            hertz,
+            // As all divisions round down.
+            error: error + 2,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::cell::Cell;
+
+    /// A machine with both counters.
+    struct Machine {
+        /// The time in picoseconds.
+        now: Cell<u64>,
+        /// The ticks of both counters per second, and what the reference has counted at time zero.
+        measured: u64,
+        reference: Reference,
+        offset: u32,
+        /// The time that a reading of the reference takes, half of it before the count is read; every so many readings,
+        /// including the first one, takes much longer.
+        reading: u64,
+        interrupted: Option<u64>,
+        readings: Cell<u64>,
+    }
+
+    const SECOND: u128 = 1_000_000_000_000;
+
+    impl Machine {
+        fn new(measured: u64, reference: Reference, reading: u64) -> Self {
+            Self {
+                now: Cell::new(0),
+                measured,
+                reference,
+                offset: 0,
+                reading,
+                interrupted: None,
+                readings: Cell::new(0),
+            }
+        }
+
+        fn ticks(&self, frequency: u64) -> u64 {
+            (u128::from(self.now.get()) * u128::from(frequency) / SECOND) as u64
+        }
+
+        fn pass(&self, time: u64) {
+            self.now.set(self.now.get() + time);
+        }
+
+        fn count(&self) -> u32 {
+            let reading = self.readings.replace(self.readings.get() + 1);
+            self.pass(self.reading / 2);
+            let ticks = self.ticks(self.reference.frequency) as u32;
+            let count = self.offset.wrapping_add(ticks) & self.reference.last;
+            self.pass(self.reading / 2);
+            // 70 us.
+            if self.interrupted.is_some_and(|every| reading % every == 0) {
+                self.pass(70_000_000);
+            }
+            count
+        }
+
+        fn read(&self) -> Reading {
+            let counter = || {
+                self.pass(2_000);
+                self.ticks(self.measured)
+            };
+            if self.reference.at_change {
+                Reading::at_change(counter, || self.count())
+            } else {
+                Reading::now(counter, || self.count())
+            }
+        }
+
+        fn measure(&self, enough: u64) -> Frequency {
+            let calibration = Calibration::begin(&|| self.read());
+            calibration.end(&self.reference, enough, &|| self.read())
+        }
+
+        fn milliseconds(&self) -> u64 {
+            self.now.get() / 1_000_000_000
+        }
+    }
+
+    const ENOUGH: u64 = 200_000;
+    const HPET: Reference = Reference {
+        frequency: 100_000_000,
+        last: u32::MAX,
+        at_change: false,
+        shortest: 100_000,
+        longest: 2_000_000,
+    };
+    const CRYSTAL: Reference = Reference {
+        frequency: 32_768,
+        last: u32::MAX,
+        at_change: true,
+        shortest: 8,
+        longest: 660,
+    };
+
+    fn require(measured: Frequency, machine: &Machine) {
+        let off = measured.hertz.abs_diff(machine.measured);
+        assert!(
+            off <= measured.error,
+            "{measured:?} instead of {}",
+            machine.measured
+        );
+    }
+
+    #[test]
+    fn an_exact_reference_takes_the_least_time() {
+        let machine = Machine::new(1_000_000_000, HPET, 2_000);
+        let measured = machine.measure(ENOUGH);
+        require(measured, &machine);
+        assert!(measured.error < 20_000, "{measured:?}");
+        assert_eq!(machine.milliseconds(), 1);
+    }
+
+    #[test]
+    fn slow_readings_make_it_longer_and_not_less_exact() {
+        let machine = Machine::new(2_611_000_000, HPET, 400_000);
+        let measured = machine.measure(ENOUGH);
+        require(measured, &machine);
+        assert!(measured.error <= ENOUGH, "{measured:?}");
+        assert!((4..8).contains(&machine.milliseconds()));
+    }
+
+    #[test]
+    fn it_ends_although_the_error_is_large_and_says_so() {
+        let machine = Machine::new(2_611_000_000, HPET, 10_000_000);
+        let measured = machine.measure(ENOUGH);
+        require(measured, &machine);
+        assert!(measured.error > ENOUGH, "{measured:?}");
+        assert_eq!(machine.milliseconds(), 20);
+    }
+
+    #[test]
+    fn interrupted_readings_are_repeated() {
+        for every in [2, 3, 7] {
+            let mut machine = Machine::new(2_611_000_000, HPET, 400_000);
+            machine.interrupted = Some(every);
+            let measured = machine.measure(ENOUGH);
+            require(measured, &machine);
+            assert!(measured.error <= ENOUGH, "{measured:?}");
+        }
+    }
+
+    #[test]
+    fn a_slow_reference_is_read_when_it_changes() {
+        let machine = Machine::new(39_000_000, CRYSTAL, 20_000);
+        let measured = machine.measure(ENOUGH);
+        require(measured, &machine);
+        assert!(measured.error <= ENOUGH, "{measured:?}");
+        assert_eq!(machine.milliseconds(), 0);
+    }
+
+    #[test]
+    fn the_reference_may_start_anew_meanwhile() {
+        for last in [0xffff, 0xff_ffff, u32::MAX] {
+            let mut machine = Machine::new(1_000_000_000, Reference { last, ..HPET }, 2_000);
+            machine.reference.frequency = 1_193_182;
+            machine.reference.shortest = 1_000;
+            machine.offset = last - 500;
+            require(machine.measure(ENOUGH), &machine);
+        }
+    }
+
+    proptest! {
+        /// Whatever the clocks, and however long readings take.
+        #[test]
+        fn the_true_frequency_is_within_the_error(
+            measured in 1_000_000_u64..5_000_000_000,
+            frequency in 10_000_000_u64..100_000_000,
+            reading in 1_000_u64..5_000_000,
+            every in prop::option::of(2_u64..20),
+        ) {
+            let reference = Reference {
+                frequency,
+                shortest: (frequency / 1_000) as u32,
+                longest: (frequency / 50) as u32,
+                ..HPET
+            };
+            let mut machine = Machine::new(measured, reference, reading);
+            machine.interrupted = every;
+            require(machine.measure(ENOUGH), &machine);
+        }
+    }
+}

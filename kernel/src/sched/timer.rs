@@ -4,6 +4,7 @@
 
 use super::Scheduler;
 use crate::arch::Arch;
+use crate::config::CORES;
 use crate::object::{ContextFlags, SchedContext, Thread, YieldAnswer};
 use crate::time::Ticks;
 use crate::token::Ptr;
@@ -54,6 +55,10 @@ impl<A: Arch> Scheduler<A> {
     pub(crate) fn cancel_yield_to(&mut self, caller: Ptr<Thread<A>>) {
         if let Some(context) = self[caller].yielding_to.take() {
             self[context].yielded_from = None;
+            // Another core may be programmed for the timer.
+            if CORES > 1 && self[caller].yield_timer < Ticks::NEVER {
+                self.owning_core_of_context(context).core.reprogram = true;
+            }
             self[caller].yield_answer = None;
             self[caller].yield_timer = Ticks::NEVER;
         }

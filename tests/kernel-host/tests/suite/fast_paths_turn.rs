@@ -1,6 +1,7 @@
 //! Fast paths of a scheduler at user level: a turn by `NBSendRecv`, the end of its timer, and the call that ends it
 //! before. Each test of a condition breaks only that one.
 
+use abi::endpoint_flags::LIMIT;
 use abi::fault::{FaultLabel, timeout_flags};
 use abi::{Method, Rights};
 use host_machine::{Budget, CPtr, Machine, Message, Spec, State, Task};
@@ -9,30 +10,33 @@ use kernel::object::Fault;
 use crate::common::{passive_server, word};
 use crate::thresholds::set_threshold;
 
-const BUDGET: Budget = Budget::new(300, 10_000).badge(7);
+pub(super) const BUDGET: Budget = Budget::new(300, 10_000).badge(7);
 
 /// A scheduler, and two threads of lower priority that wait for the replies to their calls.
-struct Scene {
-    machine: Machine,
-    endpoint: CPtr,
-    scheduler: Task,
-    threads: [Task; 2],
+pub(super) struct Scene {
+    pub(super) machine: Machine,
+    pub(super) endpoint: CPtr,
+    pub(super) scheduler: Task,
+    pub(super) threads: [Task; 2],
     replies: [CPtr; 2],
 }
 
 /// The arguments of a turn.
-struct Turn {
+pub(super) struct Turn {
     method: Method,
     words: Vec<usize>,
-    caps: Vec<CPtr>,
-    context: CPtr,
-    source: CPtr,
-    reply: CPtr,
+    pub(super) caps: Vec<CPtr>,
+    pub(super) context: CPtr,
+    pub(super) source: CPtr,
+    pub(super) reply: CPtr,
 }
 
 impl Scene {
     fn new(budget: Budget) -> Self {
-        let mut machine = Machine::new();
+        Self::of(Machine::new(), budget)
+    }
+
+    pub(super) fn of(mut machine: Machine, budget: Budget) -> Self {
         let endpoint = machine.endpoint();
         let replies = [machine.reply(), machine.reply()];
         let scheduler = machine.spawn(Spec::new("scheduler", 20).active());
@@ -56,7 +60,7 @@ impl Scene {
     }
 
     /// The first thread gets `time`; the scheduler receives with the reply object that this frees.
-    fn turn(&self, time: u64) -> Turn {
+    pub(super) fn turn(&self, time: u64) -> Turn {
         Turn {
             method: Method::SchedContextYieldToTimeout,
             words: vec![(self.machine.now() + time) as usize],
@@ -74,11 +78,11 @@ impl Scene {
         self.machine.kernel.instruments.watch.fast_paths - before
     }
 
-    fn is_fast(&mut self, act: impl FnOnce(&mut Self)) -> bool {
+    pub(super) fn is_fast(&mut self, act: impl FnOnce(&mut Self)) -> bool {
         self.count(act) > 0
     }
 
-    fn take(&mut self, turn: &Turn) {
+    pub(super) fn take(&mut self, turn: &Turn) {
         let message = Message::new(turn.method.number(), &turn.words).with_caps(&turn.caps);
         let (context, source, reply) = (turn.context, turn.source, turn.reply);
         (self.machine).nb_send_recv(self.scheduler, context, &message, source, reply);
@@ -92,7 +96,7 @@ impl Scene {
         is_fast
     }
 
-    fn call(&mut self) -> bool {
+    pub(super) fn call(&mut self) -> bool {
         self.is_fast(|scene| {
             (scene.machine).call(scene.threads[0], scene.endpoint, &word(2));
         })
@@ -100,10 +104,28 @@ impl Scene {
 
     /// Lets the first thread run without a turn: `task` sets the timer instead.
     fn let_run(&mut self, task: Task, time: u64) {
-        let (machine, scheduler) = (&mut self.machine, self.scheduler);
-        machine.send(scheduler, self.replies[0], &Message::default());
+        self.answer();
+        let machine = &mut self.machine;
         let instant = machine.now() + time;
         machine.yield_to_timeout(task, self.threads[0].context, instant, None);
+    }
+
+    /// Answers the first thread by another system call.
+    pub(super) fn answer(&mut self) {
+        let (scheduler, reply) = (self.scheduler, self.replies[0]);
+        self.machine.send(scheduler, reply, &Message::default());
+    }
+
+    /// Lets the scheduler wait.
+    pub(super) fn receive(&mut self) {
+        let (scheduler, reply) = (self.scheduler, self.replies[0]);
+        self.machine.recv(scheduler, self.endpoint, reply);
+    }
+
+    /// Gives the scheduler a notification.
+    pub(super) fn bind_to_scheduler(&mut self, bell: CPtr) {
+        let bind = Method::TcbBindNotification;
+        (self.machine.tcb(self.scheduler, bind, &[], &[bell])).unwrap();
     }
 
     fn configure(&mut self, budget: Budget) {
@@ -177,7 +199,7 @@ fn the_scheduler_has_one_timer_and_may_receive_with_another_reply_object() {
 type Break = fn(&mut Scene, &mut Turn);
 
 /// Breaks one condition of a turn each.
-const TURNS: [(&str, Break); 24] = [
+const TURNS: [(&str, Break); 26] = [
     ("another method", |_, turn| {
         turn.method = Method::SchedContextConsumed;
     }),
@@ -242,8 +264,7 @@ const TURNS: [(&str, Break); 24] = [
     ("a timer of another thread", |scene, _| {
         let other = scene.spawn(21, Budget::slice(10_000));
         scene.machine.suspend(other);
-        let (scheduler, reply) = (scene.scheduler, scene.replies[0]);
-        scene.machine.send(scheduler, reply, &Message::default());
+        scene.answer();
         scene.machine.resume(other);
         let instant = scene.machine.now() + 1000;
         let context = scene.threads[0].context;
@@ -252,7 +273,7 @@ const TURNS: [(&str, Break); 24] = [
             .yield_to_timeout(other, context, instant, None);
         let idle = scene.machine.endpoint();
         scene.machine.wait(other, idle);
-        scene.machine.recv(scheduler, scene.endpoint, reply);
+        scene.receive();
         assert!(scene.call());
     }),
     ("a time that is out of range", |_, turn| {
@@ -276,11 +297,18 @@ const TURNS: [(&str, Break); 24] = [
     }),
     ("a signal", |scene, _| {
         let bell = scene.machine.notification();
-        let bind = Method::TcbBindNotification;
-        (scene.machine.tcb(scene.scheduler, bind, &[], &[bell])).unwrap();
+        scene.bind_to_scheduler(bell);
         let other = scene.spawn(21, BUDGET);
         scene.machine.signal(other, bell);
         scene.machine.suspend(other);
+    }),
+    ("a notification that lends time", |scene, _| {
+        let (bell, context) = (
+            scene.machine.notification(),
+            scene.machine.new_context(BUDGET),
+        );
+        scene.machine.bind(context, bell).unwrap();
+        scene.bind_to_scheduler(bell);
     }),
     ("no budget of the scheduler", |scene, turn| {
         let context = scene.scheduler.context;
@@ -292,6 +320,23 @@ const TURNS: [(&str, Break); 24] = [
         assert!(scene.start(400));
         scene.machine.advance(300);
         turn.words[0] += 300;
+    }),
+    ("a limit", |scene, turn| {
+        // A server calls on time that it was lent with a limit.
+        let endpoints = [scene.machine.endpoint(), scene.machine.endpoint()];
+        let replies = [scene.machine.reply(), scene.machine.reply()];
+        for (endpoint, limit) in endpoints.into_iter().zip([200, 100]) {
+            set_threshold(&mut scene.machine, endpoint, limit, LIMIT).unwrap();
+        }
+        let server = passive_server(&mut scene.machine, "server", 15, endpoints[0], replies[0]);
+        let client = scene.spawn(5, BUDGET);
+        scene
+            .machine
+            .recv(scene.scheduler, endpoints[1], replies[1]);
+        scene.machine.call(client, endpoints[0], &word(1));
+        scene.machine.call(server, endpoints[1], &word(1));
+        (turn.context, turn.caps) = (client.context, vec![replies[1]]);
+        turn.reply = replies[1];
     }),
     ("an idling context", |scene, _| {
         scene.configure(BUDGET.idling());
@@ -381,15 +426,36 @@ fn ends_of_timers_with_one_unusual_condition_are_not_short() {
 }
 
 /// Break one condition of a call beside a timer each.
-const CALLS: [(&str, Change); 2] = [
+const CALLS: [(&str, Change); 4] = [
     ("an idling context", |scene| {
         scene.configure(BUDGET.idling());
         scene.start(100);
     }),
-    ("a criticality at a raised level", |scene| {
+    ("a criticality", |scene| {
         let thread = scene.threads[0];
         scene.machine.set_criticality(thread, 1);
         scene.start(100);
+    }),
+    ("a criticality at a raised level", |scene| {
+        let (root, thread) = (scene.machine.root, scene.threads[0]);
+        scene.machine.set_criticality(root, 7);
+        scene.machine.set_criticality(thread, 1);
+        scene.start(100);
+        scene.machine.set_level(1).unwrap();
+    }),
+    ("a deferred message", |scene| {
+        let guarded = scene.machine.endpoint();
+        set_threshold(&mut scene.machine, guarded, 250, 0).unwrap();
+        scene.let_run(scene.scheduler, 50_000);
+        scene.receive();
+        let thread = scene.threads[0];
+        assert!(scene.machine.runs(thread));
+        scene.machine.advance(60);
+        // It waits for its next replenishment, and then does something else.
+        scene.machine.call(thread, guarded, &word(1));
+        assert_eq!(scene.machine.running(), "none");
+        scene.machine.divert(thread);
+        scene.machine.advance_until(|machine| machine.runs(thread));
     }),
 ];
 

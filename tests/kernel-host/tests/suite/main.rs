@@ -23,6 +23,8 @@ mod fast_paths_capability;
 mod fast_paths_threshold;
 mod fast_paths_timer;
 mod fast_paths_turn;
+#[cfg(feature = "smp")]
+mod fast_paths_turn_cores;
 mod faults;
 mod idling;
 mod ipc;

@@ -4,8 +4,22 @@ use kernel::time::{Clock, Ticks};
 
 use crate::user_timer::SavedTimer;
 
+/// How fast paths in assembly read a clock.
+#[derive(Clone, Copy, Debug)]
+pub enum Counter {
+    /// They cannot.
+    Unknown,
+    /// It is the virtual counter (CNTVCT).
+    Virtual,
+    /// Two words of memory, the lower half first. The timer has their address at this offset.
+    Memory(usize),
+}
+
 /// A 64-bit clock with one deadline.
 pub trait Timer {
+    /// The count that is the clock.
+    const COUNTER: Counter = Counter::Unknown;
+
     /// The time since boot. Monotonic.
     fn now(&self) -> Ticks;
 

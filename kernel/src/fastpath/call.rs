@@ -1,18 +1,21 @@
 //! Call and Send to waiting receivers, and faults.
 
+use abi::endpoint_flags::LIMIT;
 use abi::registers::{CAP, INFO, MESSAGE_REGISTERS};
 use abi::{MessageInfo, Rights};
 
 use super::capability::CapTransfer;
+use super::switch::ClockReading;
 use super::{Eligible, NotEligible, SystemCall, eligible, require_plain};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap};
 use crate::ipc::is_handler;
 use crate::object::{
-    Above, Endpoint, EndpointState, Fault, PendingFault, Reply, SchedContext, Thread, ThreadSlot,
-    ThreadState, WaitQueue,
+    Above, Endpoint, EndpointState, EndpointThreshold, Fault, PendingFault, Reply, SchedContext,
+    Thread, ThreadSlot, ThreadState, WaitQueue,
 };
+use crate::time::Ticks;
 use crate::token::Ptr;
 
 /// The content of a call.
@@ -24,6 +27,17 @@ enum What {
     WithCapability(MessageInfo),
     /// The message of a fault of the caller.
     Fault(Fault),
+}
+
+/// A caller that has the budget for an endpoint threshold.
+struct Admission<A: Arch> {
+    /// The first receiver, and whether it is the only one.
+    first: (Ptr<Thread<A>>, bool),
+    /// The clock, by which it has the budget.
+    reading: ClockReading,
+    /// The threshold, and whether it is also a limit.
+    time: Ticks,
+    is_limited: bool,
 }
 
 impl<A: Arch> Kernel<A> {
@@ -75,7 +89,13 @@ impl<A: Arch> Kernel<A> {
         let (server, is_alone) = match (self.first_receiver(cap.object), what) {
             (found, What::Fault(_)) => found?,
             (Ok(found), _) => found,
-            (Err(NotEligible), _) => self.admitted_to(cap.object)?,
+            (Err(NotEligible), _) => {
+                let admission = self.admitted_to(cap.object)?;
+                if admission.is_limited {
+                    return self.call_with_limit(caller, cap, what, &admission);
+                }
+                admission.first
+            }
         };
         let reply = self.reply_of(server)?.ok_or(NotEligible)?;
         let transfer = match what {
@@ -107,6 +127,35 @@ impl<A: Arch> Kernel<A> {
         self.lend(context, caller, reply, server);
         self.write_fast_message(caller, server, what, cap.badge, transfer);
         self.switch_on_same_context(caller, server);
+        Ok(server)
+    }
+
+    /// Calls a passive server, which gets a limit.
+    #[inline(never)]
+    fn call_with_limit(
+        &mut self,
+        caller: Ptr<Thread<A>>,
+        cap: &EndpointCap<A>,
+        what: What,
+        admission: &Admission<A>,
+    ) -> Eligible<Ptr<Thread<A>>> {
+        let What::Message(info) = what else {
+            return Err(NotEligible);
+        };
+        let (server, is_alone) = admission.first;
+        let reading = admission.reading;
+        let reply = self.reply_of(server)?.ok_or(NotEligible)?;
+        eligible(self[server].sched_context.is_none())?;
+        let context = self.current_context_or_decline()?;
+        self.runs_after_block(caller, server, reading.now)?;
+
+        self.commit_reading(Some(reading));
+        self.take_receiver(cap.object, server, is_alone);
+        self.track_call(caller, reply);
+        self.lend(context, caller, reply, server);
+        self.set_limit(context, admission.time);
+        self.deliver_message(caller, server, info, cap.badge);
+        self.switch_on_charged_context(context, server);
         Ok(server)
     }
 
@@ -190,20 +239,28 @@ impl<A: Arch> Kernel<A> {
         first.map(|first| (first, false)).ok_or(NotEligible)
     }
 
-    /// The first receiver behind an endpoint threshold without flags, which the caller has the budget for.
+    /// Not eligible unless a receiver waits behind an endpoint threshold that tells no budget, and for which the caller
+    /// has the budget.
     #[inline(never)]
-    fn admitted_to(&self, endpoint: Ptr<Endpoint<A>>) -> Eligible<(Ptr<Thread<A>>, bool)> {
-        let threshold = self[endpoint].threshold().ok_or(NotEligible)?;
+    fn admitted_to(&self, endpoint: Ptr<Endpoint<A>>) -> Eligible<Admission<A>> {
+        let EndpointThreshold { time, flags } = self[endpoint].threshold().ok_or(NotEligible)?;
         let EndpointState::Receiving(queue) = self[endpoint].state() else {
             return Err(NotEligible);
         };
-        eligible(threshold.flags == 0)?;
+        let is_limited = flags == LIMIT;
+        eligible(is_limited || flags == 0)?;
         self.is_on_this_core(self[endpoint].core())?;
         let context = self.current_context_or_decline()?;
-        let consumed = self.read_clock_if_paid()?.consumed;
-        let left = self[context].head().amount.saturating_sub(consumed);
-        eligible(left >= threshold.needed)?;
-        self.first_of(queue)
+        let reading = self.read_clock_if_paid()?;
+        let left = self[context].head().amount;
+        eligible(left.saturating_sub(reading.consumed) >= time + self.min_budget())?;
+        let first = self.first_of(queue)?;
+        Ok(Admission {
+            first,
+            reading,
+            time,
+            is_limited,
+        })
     }
 
     /// The reply object of a thread that is blocked on receive.

@@ -65,6 +65,8 @@ impl<A: Arch> Layout<A> {
     pub const KERNEL_CONTEXT: usize = Self::KERNEL_CORE + offset_of!(Core<A>, current_context);
     /// The time of the last kernel entry that read the clock; 64 bits.
     pub const KERNEL_NOW: usize = Self::KERNEL_CORE + offset_of!(Core<A>, now);
+    /// The time consumed from the current context and not charged yet; 64 bits.
+    pub const KERNEL_CONSUMED: usize = Self::KERNEL_CORE + offset_of!(Core<A>, consumed);
     /// The budget check threshold; 64 bits.
     pub const KERNEL_CHECK_THRESHOLD: usize =
         Self::KERNEL_CORE + offset_of!(Core<A>, check_threshold);
@@ -146,7 +148,7 @@ impl<A: Arch> Layout<A> {
     pub const REPLY_THREAD: usize = Reply::<A>::USER;
     /// The reply object of the next outer call.
     pub const REPLY_BELOW: usize = offset_of!(Reply<A>, below);
-    /// The link to the next inner call or the context.
+    /// The link to the next inner call or the context, next to the other link.
     pub const REPLY_ABOVE: usize = offset_of!(Reply<A>, above);
     /// The reply object or context of that link.
     pub const REPLY_ABOVE_WHICH: usize = Self::REPLY_ABOVE + size_of::<usize>();

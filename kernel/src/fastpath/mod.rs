@@ -7,8 +7,8 @@
 //!
 //! | fast path | common case |
 //! |---|---|
-//! | `call` | a receiver waits with a reply object; it is passive, or its own context has enough budget; the caller has the budget that an endpoint threshold without flags asks for |
-//! | `reply_recv` | a caller, or a faulted thread, waits for the reply, and no sender waits |
+//! | `call` | a receiver waits with a reply object; it is passive, or its own context has enough budget; the caller has the budget that an endpoint threshold asks for, which tells no budget |
+//! | `reply_recv` | a caller, or a faulted thread, waits for the reply, and no sender waits; a limit of the call is not reached |
 //! | `send` | a receiver waits that has its own context |
 //! | `signal` | no thread waits, or one that has its own context |
 //! | `wait` | a signal is pending, or another thread is ready to run |
@@ -19,10 +19,10 @@
 //! | `invoke` | the capability is one to memory |
 //! | `capability` | as for `call` and `reply_recv` with a passive server, and with one extra capability that is not one to memory |
 //!
-//! None of them is eligible for other messages with extra capabilities, contexts with a limit, idling contexts, or
-//! capability lookups of several levels; contexts with a timer only where it is set, where it expires, and where its
-//! thread calls a receiver that has its own context. Behind endpoint thresholds only calls are, and a passive server that waits again
-//! after its reply.
+//! None of them is eligible for other messages with extra capabilities, idling contexts, or capability lookups of
+//! several levels; contexts with a timer only where it is set, where it expires, and where its thread calls a receiver
+//! that has its own context; those with a limit only where a call gets it, and where the reply ends it. Behind endpoint
+//! thresholds only calls are, and a passive server that waits again after its reply.
 //!
 //! # Time
 //! If a call donates its context, the current scheduling context stays the same, and so does the time at

@@ -9,8 +9,8 @@ use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap};
 use crate::object::{
-    Above, Endpoint, EndpointState, Fault, NotificationState, PendingFault, Reply, Thread,
-    ThreadState, WaitQueue,
+    Above, ContextFlags, Endpoint, EndpointState, Fault, NotificationState, PendingFault, Reply,
+    SchedContext, Thread, ThreadState, WaitQueue,
 };
 use crate::slot::RawCap;
 use crate::token::Ptr;
@@ -79,6 +79,10 @@ impl<A: Arch> Kernel<A> {
                 self.runs_after_block(server, caller, reading.now)?;
                 Some((reading, available))
             }
+            Above::Limited(lent) if lent == context && transfer.is_none() => {
+                eligible(fault.is_none())?;
+                return self.reply_within_limit(call, cap.object, others, reply, caller);
+            }
             _ => return Err(NotEligible),
         };
 
@@ -96,13 +100,7 @@ impl<A: Arch> Kernel<A> {
             // Its call may have been cut off from a chain with a limit.
             self[caller].outer_limit = None;
         } else {
-            let below = self[reply].below.take();
-            if let Some(below) = below {
-                self[below].above = Above::Context(context);
-            }
-            self[context].reply = below;
-            self[reply].above = Above::None;
-            self.donate_context(context, server, caller);
+            self.return_lent(context, server, reply, caller);
         }
         self.wait_for_call(server, cap.object, others, reply);
         match reading {
@@ -112,6 +110,52 @@ impl<A: Arch> Kernel<A> {
                 self.switch_to_woken(caller, available);
             }
         }
+        Ok(caller)
+    }
+
+    /// Returns a context that was lent with a call to the caller.
+    #[inline(always)]
+    fn return_lent(
+        &mut self,
+        context: Ptr<SchedContext<A>>,
+        server: Ptr<Thread<A>>,
+        reply: Ptr<Reply<A>>,
+        caller: Ptr<Thread<A>>,
+    ) {
+        let below = self[reply].below.take();
+        if let Some(below) = below {
+            self[below].above = Above::Context(context);
+        }
+        self[context].reply = below;
+        self[reply].above = Above::None;
+        self.donate_context(context, server, caller);
+    }
+
+    /// Replies to a call with a limit, which is not reached, and blocks the server until the next call.
+    #[inline(never)]
+    fn reply_within_limit(
+        &mut self,
+        call: &SystemCall<A>,
+        endpoint: Ptr<Endpoint<A>>,
+        others: WaitQueue<A>,
+        reply: Ptr<Reply<A>>,
+        caller: Ptr<Thread<A>>,
+    ) -> Eligible<Ptr<Thread<A>>> {
+        let server = call.thread;
+        let context = self.current_context_or_decline()?;
+        eligible(self[caller].sched_context.is_none() && self[caller].outer_limit.is_none())?;
+        let reading = self.read_clock_within_limit(context)?;
+        self.runs_after_block(server, caller, reading.now)?;
+
+        self.commit_reading(Some(reading));
+        self.deliver_message(server, caller, call.info, 0);
+        self[caller].state = ThreadState::Running;
+        self.return_lent(context, server, reply, caller);
+        // That was the only reason for a budget check.
+        self[context].limit = None;
+        self[context].flags.set(ContextFlags::NEEDS_CHECK, false);
+        self.wait_for_call(server, endpoint, others, reply);
+        self.switch_on_charged_context(context, caller);
         Ok(caller)
     }
 

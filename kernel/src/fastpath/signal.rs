@@ -82,7 +82,7 @@ impl<A: Arch> Kernel<A> {
         self.commit_reading(Some(reading));
         let (own, other) = (self[current].priority, self[thread].priority);
         if other > own {
-            self.ready_front(current);
+            self.set_aside(current);
             self.switch_to_woken(thread, available);
             return thread;
         }

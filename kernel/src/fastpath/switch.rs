@@ -68,6 +68,23 @@ impl<A: Arch> Kernel<A> {
         eligible(left >= self.min_budget())
     }
 
+    /// Reads the clock. Not eligible unless a limit of `context`, the current one, is the only reason for a budget
+    /// check, which passes. A server that was called repeats no deferred message, which would be another reason.
+    pub(super) fn read_clock_within_limit(
+        &self,
+        context: Ptr<SchedContext<A>>,
+    ) -> Eligible<ClockReading> {
+        eligible(abi::config::DOMAINS == 1)?;
+        eligible(self[context].has_at_most_a_limit_and_timer())?;
+        eligible(self[context].yielded_from.is_none())?;
+        let limit = self.limit_of(context).ok_or(NotEligible)?;
+        let reading = self.reading();
+        eligible(limit > reading.consumed.saturating_sub(self.core.consumed))?;
+        let left = self[context].head().amount.saturating_sub(reading.consumed);
+        eligible(left >= self.min_budget())?;
+        Ok(reading)
+    }
+
     /// Not eligible unless the thread that has set the timer of a context, if one has, is on this core.
     #[inline(always)]
     pub(super) fn is_timer_local(&self, context: Ptr<SchedContext<A>>) -> Eligible<()> {
@@ -252,6 +269,18 @@ impl<A: Arch> Kernel<A> {
         A::switch_to(self, Some(next));
     }
 
+    /// Charges the current context, whose limit has changed, and switches to `next`, which has got it.
+    pub(super) fn switch_on_charged_context(
+        &mut self,
+        context: Ptr<SchedContext<A>>,
+        next: Ptr<Thread<A>>,
+    ) {
+        self.core.current = Some(next);
+        let rank = self.fast_preemption_rank(next);
+        self.switch_current_context(Some(context), rank);
+        A::switch_to(self, Some(next));
+    }
+
     /// Not eligible unless the thread to run is either the current thread or `other`, which wakes up.
     #[inline(always)]
     pub(super) fn is_decided_between(
@@ -301,6 +330,16 @@ impl<A: Arch> Kernel<A> {
         timer: Ticks,
     ) {
         self.switch_context_until(next, available, true, Some(timer));
+    }
+
+    /// Puts the current thread, which is in no queue, at the front of its ready queue.
+    #[inline(always)]
+    pub(super) fn set_aside(&mut self, current: Ptr<Thread<A>>) {
+        let Scheduler {
+            core, capabilities, ..
+        } = &mut ***self;
+        core.ready.push_front(&mut capabilities.objects, current);
+        self[current].membership = Membership::Ready;
     }
 
     /// Switches to `next`, which was ready, on its own context.

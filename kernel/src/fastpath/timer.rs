@@ -122,7 +122,7 @@ impl<A: Arch> Kernel<A> {
         eligible(current.is_none_or(|current| self[current].priority < self[next].priority))?;
 
         if let Some(current) = current {
-            self.ready_front(current);
+            self.set_aside(current);
         }
         self.take_due(next);
         self.switch_context(next, available, false);

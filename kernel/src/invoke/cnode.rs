@@ -1,6 +1,6 @@
 //! Methods of CNodes: to copy, move, revoke and delete capabilities, and to change endpoints.
 
-use abi::endpoint_flags::{LIMIT, MASK};
+use abi::endpoint_flags::{DONATION_REQUIRED, LIMIT, MASK};
 use abi::{LookupFailure, Method, Rights, WORD_BITS};
 
 use super::{Answer, Done, Error, Invocation, Outcome, allow, ensure};
@@ -156,7 +156,10 @@ impl<A: Arch> Invocation<A> {
         ensure(is_in_range, Error::range(least.word(), most.word()))?;
         let asks = threshold.0 > 0 || flags != 0;
         let needed = clock.ticks(Microseconds(threshold.0 + MIN_BUDGET.0));
-        kernel[endpoint].set_threshold(asks.then_some(EndpointThreshold { needed, flags }));
+        let time = needed.saturating_sub(clock.min_budget());
+        // Every threshold requires that senders donate.
+        let flags = flags & !DONATION_REQUIRED;
+        kernel[endpoint].set_threshold(asks.then_some(EndpointThreshold { time, flags }));
         Ok(())
     }
 }

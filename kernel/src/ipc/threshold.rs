@@ -49,7 +49,8 @@ impl<A: Arch> Ipc<A> {
         match self.admit(sender, threshold, flags) {
             Admission::Pass => {}
             Admission::Defer => {
-                self.trace_deferred(sender, threshold.needed);
+                let needed = self.needed(threshold);
+                self.trace_deferred(sender, needed);
                 return self.defer(sender);
             }
             Admission::Refuse(error) => return self.refuse(sender, flags, error),
@@ -108,6 +109,11 @@ impl<A: Arch> Ipc<A> {
         }
     }
 
+    /// The budget that a sender must have.
+    fn needed(&self, threshold: EndpointThreshold) -> Ticks {
+        threshold.time + self.min_budget()
+    }
+
     /// Checks a sender against an endpoint threshold.
     fn admit(
         &mut self,
@@ -122,18 +128,19 @@ impl<A: Arch> Ipc<A> {
         if limit.is_some() && !(flags.call && threshold.has(LIMIT)) {
             return Admission::Refuse(Error::IllegalOperation);
         }
+        let needed = self.needed(threshold);
         // The most that the context can ever have available.
         let most = self[context].budget.min(limit.unwrap_or(Ticks::NEVER));
-        if most < threshold.needed {
-            let needed = self.arch.clock().microseconds(threshold.needed);
+        if most < needed {
+            let needed = self.arch.clock().microseconds(needed);
             return Admission::Refuse(self.too_small(needed, most));
         }
         let left = self[context].head().amount;
         let left = left.saturating_sub(self.core.consumed);
-        if left + self.retry_credit(context) >= threshold.needed {
+        if left + self.retry_credit(context) >= needed {
             return Admission::Pass;
         }
-        match self.merge_replenishments(context, threshold.needed, flags.blocking) {
+        match self.merge_replenishments(context, needed, flags.blocking) {
             Funding::Available => Admission::Pass,
             Funding::Later => Admission::Defer,
             Funding::Missing => Admission::Refuse(Error::IllegalOperation),
@@ -183,11 +190,10 @@ impl<A: Arch> Ipc<A> {
             // An idling context may have been charged while its sender waited after the check. The
             // receiver then waits for replenishments that make up for it, so that it is not cut short.
             // A deferred sender may have used up to the smallest budget to send again.
-            let least = threshold.needed.saturating_sub(self.min_budget());
+            let least = threshold.time;
             if self[context].head().amount < least && !self[context].is_round_robin() {
-                self[context]
-                    .refills()
-                    .merge_until(threshold.needed, Ticks::NEVER);
+                let needed = self.needed(threshold);
+                self[context].refills().merge_until(needed, Ticks::NEVER);
                 self.trace_head(context);
                 self.core.reprogram = true;
             }

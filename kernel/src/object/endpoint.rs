@@ -21,25 +21,26 @@ pub enum EndpointState<A: Arch> {
 /// The threshold of an endpoint; see `CNode_EndpointSetThreshold`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndpointThreshold {
-    /// The budget that a sender must have: the threshold plus the smallest budget.
-    pub needed: Ticks,
+    /// The budget that a sender must have, beside the smallest budget.
+    pub time: Ticks,
     /// See [`abi::endpoint_flags`].
     pub flags: usize,
 }
 
 impl EndpointThreshold {
     /// Budgets are less than an eighth of the range of 64 bits
-    /// ([`Clock::max_period`](crate::time::Clock)), which leaves three bits for flags.
+    /// ([`Clock::max_period`](crate::time::Clock)), which leaves three bits for flags. With a flag, the word is larger
+    /// than all budgets, so that fast paths in assembly need not look for flags.
     const FLAGS_SHIFT: u32 = 61;
 
     const fn encode(self) -> u64 {
-        debug_assert!(self.needed.0 >> Self::FLAGS_SHIFT == 0);
-        self.needed.0 | (self.flags as u64) << Self::FLAGS_SHIFT
+        debug_assert!(self.time.0 >> Self::FLAGS_SHIFT == 0);
+        self.time.0 | (self.flags as u64) << Self::FLAGS_SHIFT
     }
 
     const fn decode(word: u64) -> Self {
         Self {
-            needed: Ticks(word & !(u64::MAX << Self::FLAGS_SHIFT)),
+            time: Ticks(word & !(u64::MAX << Self::FLAGS_SHIFT)),
             flags: (word >> Self::FLAGS_SHIFT) as usize,
         }
     }
@@ -80,6 +81,11 @@ impl<A: Arch> Endpoint<A> {
     pub const STATE_MASK: usize = MARKS;
     /// One receiver waits, and there is no threshold; the other bits of the word are the receiver.
     pub const RECEIVING: usize = RECEIVING | ALONE;
+    /// The bit of that word that says whether there is a threshold. Never set in kernels without the feature
+    /// `thresholds`.
+    pub const HAS_THRESHOLD: usize = HAS_THRESHOLD;
+    /// Offset of the threshold: 64 bits, which exceed all budgets if it has flags.
+    pub const THRESHOLD: usize = core::mem::offset_of!(Self, threshold);
 }
 
 impl<A: Arch> Endpoint<A> {

@@ -42,6 +42,11 @@ impl<A: Arch> Reply<A> {
 
     /// A reply object as retype creates it.
     pub const fn new() -> Self {
+        // Fast paths in assembly write both links at once.
+        const {
+            let below = core::mem::offset_of!(Self, below);
+            assert!(core::mem::offset_of!(Self, above) == below + size_of::<usize>());
+        }
         Self {
             user: 0,
             below: None,

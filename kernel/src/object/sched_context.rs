@@ -107,12 +107,18 @@ impl<A: Arch> SchedContext<A> {
         !ContextFlags::SPORADIC.contains(self.flags)
     }
 
-    /// Whether nothing but its budget and a timer can end the use of it: it has no limit and no criticality, and is
-    /// not idling.
+    /// Whether nothing but its budget, a limit and a timer can end the use of it: it has no criticality, and is not
+    /// idling.
+    #[inline(always)]
+    pub const fn has_at_most_a_limit_and_timer(&self) -> bool {
+        const USUAL: ContextFlags = ContextFlags::SPORADIC.union(ContextFlags::NEEDS_CHECK);
+        USUAL.contains(self.flags)
+    }
+
+    /// The same without a limit.
     #[inline(always)]
     pub const fn has_at_most_a_timer(&self) -> bool {
-        const USUAL: ContextFlags = ContextFlags::SPORADIC.union(ContextFlags::NEEDS_CHECK);
-        USUAL.contains(self.flags) && self.limit.is_none()
+        self.has_at_most_a_limit_and_timer() && self.limit.is_none()
     }
 
     /// Whether kernel entries of the thread that runs on it may need the full budget check.

@@ -128,6 +128,7 @@ impl<A: Arch> ReleaseQueues<A> {
         }
     }
 
+    #[inline(always)]
     pub fn remove(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>) {
         let (domain, criticality, priority) = queue_position(objects, thread);
         let domain = &mut self.domains[domain];

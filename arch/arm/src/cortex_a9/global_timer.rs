@@ -8,7 +8,7 @@ use tock_registers::registers::ReadWrite;
 use tock_registers::{register_bitfields, register_structs};
 
 use crate::mmio::Mmio;
-use crate::timer::Timer;
+use crate::timer::{Counter, Timer};
 
 register_bitfields! { u32,
     /// Control (section 4.4.2).
@@ -109,6 +109,8 @@ fn count(registers: &Registers) -> u64 {
 }
 
 impl Timer for GlobalTimer {
+    const COUNTER: Counter = Counter::Memory(core::mem::offset_of!(Self, registers));
+
     fn now(&self) -> Ticks {
         Ticks(count(&self.registers))
     }

@@ -13,7 +13,7 @@ mod registers;
 use abi::config::USER_TIMER;
 use kernel::time::{Clock, Ticks};
 
-use crate::timer::Timer;
+use crate::timer::{Counter, Timer};
 use crate::user_timer::SavedTimer;
 
 /// Bits of the comparators' control (DDI 0487, `CNTV_CTL_EL0`).
@@ -65,6 +65,8 @@ impl GenericTimer {
 }
 
 impl Timer for GenericTimer {
+    const COUNTER: Counter = Counter::Virtual;
+
     fn now(&self) -> Ticks {
         Ticks(registers::count())
     }

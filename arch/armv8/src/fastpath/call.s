@@ -15,15 +15,15 @@
     .if     {CORES} > 1
     ldr     x8, [x28, #{CORE_RECEIVING}]
     eor     x19, x12, x8
-    tst     x19, #{MARKS}
-    b.ne    9b
+    ands    x8, x19, #{MARKS}
+    b.ne    5f
     .else
     and     w8, w12, #{ENDPOINT_STATE_MASK}
-    cmp     w8, #{ENDPOINT_RECEIVING}
-    b.ne    9b
+    subs    w8, w8, #{ENDPOINT_RECEIVING}
+    b.ne    5f
     sub     x19, x12, #{ENDPOINT_RECEIVING}
     .endif
-    add     x20, x19, #{THREAD_CONTEXT}
+1:  add     x20, x19, #{THREAD_CONTEXT}
 
 // The server has a reply object, x21, and no scheduling context.
     ldr     x21, [x20, #{RECEIVES_WITH}]
@@ -38,11 +38,10 @@
     ldr     x24, [x28, #{CURRENT_CONTEXT}]
     .if     {CORES} > 1
     ldr     x13, [x28, #{CORE_BITS}]
-    str     x13, [x10, #{ENDPOINT_QUEUE}]
+    orr     x8, x8, x13
     orr     x22, x22, x13
-    .else
-    str     xzr, [x10, #{ENDPOINT_QUEUE}]
     .endif
+    str     x8, [x10, #{ENDPOINT_QUEUE}]
     str     xzr, [x20, #{NEXT}]
     str     xzr, [x20, #{PREVIOUS}]
     strb    wzr, [x20, #{MEMBERSHIP}]
@@ -65,3 +64,26 @@
     mov     w14, #{ABOVE_REPLY}
     stp     x14, x21, [x13, #{REPLY_ABOVE}]
     b       7f
+
+// A receiver behind a threshold, of which x8 is the mark: the caller must have a budget, of which the budget
+// check threshold tells what is left beyond the smallest one. A threshold with flags exceeds all budgets. The
+// clock is the virtual counter (Arm ARM, section D11.2.2).
+5:  cmp     x8, #{HAS_THRESHOLD}
+    b.ne    9b
+    isb
+    mrs     x13, cntvct_el0
+    ldr     x14, [x28, #{NOW}]
+    ldr     x15, [x28, #{CONSUMED}]
+    ldr     x16, [x10, #{ENDPOINT_THRESHOLD}]
+    ldr     x17, [x28, #{CHECK_THRESHOLD}]
+    sub     x13, x13, x14
+    add     x13, x13, x15
+    add     x13, x13, x16
+    cmp     x13, x17
+    b.hs    9b
+    .if     {CORES} > 1
+    sub     x19, x19, x8
+    .else
+    sub     x19, x12, #({ENDPOINT_RECEIVING} + {HAS_THRESHOLD})
+    .endif
+    b       1b

@@ -2,7 +2,8 @@
 //!
 //! Eligible are messages that travel in registers, without capabilities; capability spaces of one level;
 //! a passive server that is, or will be, the only thread waiting; and no other thread that would have to
-//! run. All other entries exit to the portable kernel before anything has changed, which handles them by
+//! run. A Call through an endpoint with a threshold without flags reads the clock, and is eligible if the caller has
+//! the budget. All other entries exit to the portable kernel before anything has changed, which handles them by
 //! its own fast paths ([`kernel::fastpath`]) or the slow path. The assembly has the same effects as these;
 //! [`Layout`] describes the layout of the kernel's objects.
 //!
@@ -83,6 +84,7 @@ pub extern "C" fn synchronous_exception<P: Platform>() {
         // The kernel.
         WALK = const Offsets::<P>::SPACES + Spaces::CURRENT,
         REMOVALS = const Offsets::<P>::SPACES + Spaces::REMOVALS,
+        CONSUMED = const Of::<P>::KERNEL_CONSUMED,
         FPU_OWNER = const Offsets::<P>::FPU + Fpu::<Aarch64, P>::OWNER,
         FPU_ENABLED = const Offsets::<P>::FPU + Fpu::<Aarch64, P>::ENABLED,
         TIMER_OWNER = const Offsets::<P>::TIMER + UserTimer::<Armv8<P>>::OWNER,
@@ -97,7 +99,9 @@ pub extern "C" fn synchronous_exception<P: Platform>() {
         THREAD_LOCAL = const Context::THREAD_LOCAL,
         SPACE_WALK = const Context::SPACE + KnownSpace::WALK,
         // Other objects.
+        ENDPOINT_THRESHOLD = const Endpoint::<Armv8<P>>::THRESHOLD,
         // Constants.
+        HAS_THRESHOLD = const Endpoint::<Armv8<P>>::HAS_THRESHOLD,
         SYSTEM_CALL = const class::SYSTEM_CALL,
         CALL_NEGATED = const -(Syscall::Call.number() as isize),
         REPLY_RECV_NEGATED = const -(Syscall::ReplyRecv.number() as isize),

@@ -1,4 +1,9 @@
-// ReplyRecv. Eligible if no thread waits at the endpoint and it has no threshold.
+// An endpoint with a threshold.
+5:  cmp     x25, #{HAS_THRESHOLD}
+    b.ne    9b
+    b       1f
+
+// ReplyRecv. Eligible if no thread waits at the endpoint.
 4:  find
     ldr     x8, [x0]
     and     w12, w8, #{KIND_MASK}
@@ -6,14 +11,14 @@
     b.ne    9b
     tbz     w8, #{READ_BIT}, 9b
     asr     x8, x8, #({OBJECT_SHIFT} - 4)
-    ldr     x12, [x8, #{ENDPOINT_QUEUE}]
+    ldr     x25, [x8, #{ENDPOINT_QUEUE}]
     .if     {CORES} > 1
     ldr     x13, [x28, #{CORE_BITS}]
-    eor     x12, x12, x13
+    eor     x25, x25, x13
     .endif
-    cbnz    x12, 9b
+    cbnz    x25, 5b
 // No notification is bound to the server.
-    ldr     x12, [sp, #{NOTIFICATION}]
+1:  ldr     x12, [sp, #{NOTIFICATION}]
     cbnz    x12, 9b
 
 // The reply object, x21.
@@ -70,8 +75,7 @@
     str     xzr, [x20, #{STATE}]    // running
     ldr     x13, [x21, #{REPLY_BELOW}]
     str     x13, [x24, #{CONTEXT_REPLY}]
-    str     xzr, [x21, #{REPLY_BELOW}]
-    str     xzr, [x21, #{REPLY_ABOVE}]
+    stp     xzr, xzr, [x21, #{REPLY_BELOW}]
     cbz     x13, 3f
     mov     w14, #{ABOVE_CONTEXT}
     stp     x14, x24, [x13, #{REPLY_ABOVE}]
@@ -105,5 +109,6 @@
     .else
     add     x12, x22, #{ENDPOINT_RECEIVING}
     .endif
+    orr     x12, x12, x25
     str     x12, [x8, #{ENDPOINT_QUEUE}]
     mov     x0, #0                  // no badge

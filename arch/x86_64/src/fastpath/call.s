@@ -16,14 +16,14 @@
     and eax, {ENDPOINT_STATE_MASK}
 .if {CORES} > 1
     cmp eax, [rbp + {CORE_RECEIVING}]
-    jne 9b
-    and rbx, {NO_MARKS}
+    jne 5f
+3:  and rbx, {NO_MARKS}
     mov r12, rbx
     add rbx, {REGISTERS}
 .else
     cmp eax, {ENDPOINT_RECEIVING}
-    jne 9b
-    lea r12, [rbx - {ENDPOINT_RECEIVING}]
+    jne 5f
+3:  lea r12, [rbx - {ENDPOINT_RECEIVING}]
     add rbx, {REGISTERS} - {ENDPOINT_RECEIVING}
 .endif
 
@@ -39,12 +39,9 @@
     # No exit to the slow path from here on. The server no longer waits; the caller, RDX, waits for the reply.
     mov r14, [rbp + {CURRENT_CONTEXT}]
 .if {CORES} > 1
-    mov rax, [rbp + {CORE_BITS}]
-    mov [r11 + {ENDPOINT_QUEUE}], rax
-    or rdx, rax
-.else
-    mov qword ptr [r11 + {ENDPOINT_QUEUE}], 0
+    or rdx, [rbp + {CORE_BITS}]
 .endif
+    and qword ptr [r11 + {ENDPOINT_QUEUE}], {HAS_THRESHOLD} + {CORE_MASK}
     mov qword ptr [rbx + {NEXT}], 0
     mov qword ptr [rbx + {PREVIOUS}], 0
     mov byte ptr [rbx + {MEMBERSHIP}], {NO_MEMBER}
@@ -64,3 +61,23 @@
     mov qword ptr [rcx + {REPLY_ABOVE}], {ABOVE_REPLY}
     mov [rcx + {REPLY_ABOVE_WHICH}], r13
     jmp 7f
+
+    # A receiver behind a threshold: the caller must have a budget, of which the budget check threshold tells
+    # what is left beyond the smallest one. A threshold with flags exceeds all budgets.
+5:  xor eax, {HAS_THRESHOLD}
+.if {CORES} > 1
+    cmp eax, [rbp + {CORE_RECEIVING}]
+.else
+    cmp eax, {ENDPOINT_RECEIVING}
+.endif
+    jne 9b
+    rdtsc
+    shl rdx, 32
+    or rax, rdx
+    sub rax, [rbp + {NOW}]
+    add rax, [rbp + {CONSUMED}]
+    add rax, [r11 + {ENDPOINT_THRESHOLD}]
+    cmp rax, [rbp + {CHECK_THRESHOLD}]
+    jae 9b
+    sub rbx, {HAS_THRESHOLD}
+    jmp 3b

@@ -2,7 +2,8 @@
 //!
 //! Eligible are messages that travel in registers, without capabilities; capability spaces of one level;
 //! a passive server that is, or will be, the only thread waiting; and no other thread that would have to
-//! run. All other entries exit to the portable kernel before anything has changed, which handles them by
+//! run. A Call through an endpoint with a threshold without flags reads the clock, and is eligible if the caller has
+//! the budget. All other entries exit to the portable kernel before anything has changed, which handles them by
 //! its own fast paths ([`kernel::fastpath`]) or the slow path. The assembly has the same effects as these;
 //! [`kernel::fastpath::Layout`] describes the layout of the kernel's objects.
 //!
@@ -97,6 +98,7 @@ extern "C" fn system_call_entry<P: Platform>() {
         // Core-local data.
         KERNEL = const CoreLocal::KERNEL,
         // The kernel.
+        CONSUMED = const Layout::<X86_64<P>>::KERNEL_CONSUMED,
         REMOVALS = const Offsets::<P>::ARCH + offset_of!(X86_64<P>, asids) + Asids::REMOVALS,
         ACTIVE_ROOT = const Offsets::<P>::ARCH + offset_of!(X86_64<P>, active_root),
         BASES_OF = const Offsets::<P>::ARCH + offset_of!(X86_64<P>, bases_of),
@@ -119,6 +121,7 @@ extern "C" fn system_call_entry<P: Platform>() {
         REPLY = const Registers::of_abi(REPLY),
         // Other objects.
         REPLY_ABOVE_WHICH = const Layout::<X86_64<P>>::REPLY_ABOVE_WHICH,
+        ENDPOINT_THRESHOLD = const Endpoint::<X86_64<P>>::THRESHOLD,
         // Constants.
         CALL = const Syscall::Call.number() as isize,
         REPLY_RECV = const Syscall::ReplyRecv.number() as isize,
@@ -136,6 +139,8 @@ extern "C" fn system_call_entry<P: Platform>() {
         ABOVE_NONE = const Layout::<X86_64<P>>::ABOVE_NONE,
         FPU_DISABLED = const abi::thread_flags::FPU_DISABLED,
         TASK_SWITCHED = const Cr0Flags::TASK_SWITCHED.bits(),
+        HAS_THRESHOLD = const Endpoint::<X86_64<P>>::HAS_THRESHOLD,
+        NO_THRESHOLD = const !(Endpoint::<X86_64<P>>::HAS_THRESHOLD as isize),
         NO_MARKS = const !(Endpoint::<X86_64<P>>::STATE_MASK as isize),
         CORE_MASK = const CORE_MASK,
     )

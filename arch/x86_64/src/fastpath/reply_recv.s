@@ -1,4 +1,4 @@
-    # ReplyRecv. Eligible if no thread waits at the endpoint and it has no threshold.
+    # ReplyRecv. Eligible if no thread waits at the endpoint.
 4:  escapement_find
     mov r12d, r11d
     and r12d, {READABLE_ENDPOINT_MASK}
@@ -7,11 +7,12 @@
     sar r11, {OBJECT_SHIFT} - 4
 .if {CORES} > 1
     mov r12, [rbp + {CORE_BITS}]
-    cmp [r11 + {ENDPOINT_QUEUE}], r12
+    xor r12, [r11 + {ENDPOINT_QUEUE}]
+    test r12, {NO_THRESHOLD}
 .else
-    cmp qword ptr [r11 + {ENDPOINT_QUEUE}], 0
+    test qword ptr [r11 + {ENDPOINT_QUEUE}], {NO_THRESHOLD}
 .endif
-    jne 9b
+    jnz 9b
     # Not eligible if a notification is bound to the server.
     cmp qword ptr [rsp + {NOTIFICATION}], 0
     jne 9b
@@ -107,10 +108,5 @@
     mov [rsp + {CHILDREN} + 8], rdi
     mov [rsp + {NEXT}], rdx
     mov [rsp + {PREVIOUS}], rdx
-.if {CORES} > 1
-    mov rax, [rbp + {CORE_RECEIVING}]
-    or rax, rdx
-.else
     lea rax, [rdx + {ENDPOINT_RECEIVING}]
-.endif
-    mov [r11 + {ENDPOINT_QUEUE}], rax
+    or [r11 + {ENDPOINT_QUEUE}], rax

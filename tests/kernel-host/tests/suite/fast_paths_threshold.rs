@@ -38,16 +38,18 @@ fn a_threshold_above_what_is_left_is_not_eligible() {
 }
 
 #[test]
-fn flags_of_a_threshold_are_not_eligible() {
-    for flags in [endpoint_flags::LIMIT, endpoint_flags::TELL_BUDGET] {
-        let mut scene = behind_a_threshold(false, [30, flags]);
-        assert!(!scene.call(&words(0)));
-        assert!(scene.machine.runs(scene.server));
-        // A context with a limit needs a budget check at every entry.
-        let (server, notification) = (scene.server, scene.notification);
-        let is_short = scene.is_fast(|scene| scene.machine.signal(server, notification));
-        assert_eq!(is_short, flags != endpoint_flags::LIMIT);
-    }
+fn budgets_are_not_told_by_fast_paths() {
+    let mut scene = behind_a_threshold(false, [30, endpoint_flags::TELL_BUDGET]);
+    assert!(!scene.call(&words(0)));
+    assert!(scene.machine.runs(scene.server));
+}
+
+/// Every threshold requires that senders donate.
+#[test]
+fn a_call_that_must_donate_is_short() {
+    let mut scene = behind_a_threshold(false, [0, endpoint_flags::DONATION_REQUIRED]);
+    assert!(scene.call(&words(0)));
+    assert!(scene.machine.runs(scene.server));
 }
 
 #[test]

@@ -16,6 +16,8 @@ tests![
     a_release_that_the_timer_does_not_tell,
     a_release_that_the_timer_need_not_tell,
     thresholds,
+    budgets_for_a_threshold,
+    a_threshold_without_a_receiver,
     limited_time,
     calls_within_calls,
 ];
@@ -130,6 +132,38 @@ fn thresholds(test: &mut Test) -> Outcome {
     test.slot(endpoint)
         .set_endpoint_threshold(ms(1), TELL_BUDGET)?;
     client(test, ABOVE, endpoint)?;
+    check_eq!(noted(), "c");
+    Ok(())
+}
+
+/// The second call comes with too little budget left, and waits for more.
+fn budgets_for_a_threshold(test: &mut Test) -> Outcome {
+    let endpoint: Endpoint = test.create()?;
+    serve(test, endpoint, ABOVE, 's')?;
+    test.slot(endpoint).set_endpoint_threshold(ms(10), 0)?;
+    let startup = test.startup;
+    let time = SchedParameters::new(ms(20), ms(60));
+    let caller = test.timed(ABOVE, time, move || {
+        for _ in 0..2 {
+            endpoint.call(Message::empty(0));
+            note('c');
+            work(startup, ms(12));
+        }
+    })?;
+    caller.start()?;
+    check_eq!(noted(), "sc");
+    test.sleep(ms(60))?;
+    check_eq!(noted(), "scsc");
+    Ok(())
+}
+
+fn a_threshold_without_a_receiver(test: &mut Test) -> Outcome {
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    test.slot(endpoint).set_endpoint_threshold(ms(1), 0)?;
+    client(test, ABOVE, endpoint)?;
+    check_eq!(noted(), "");
+    check!(endpoint.nb_recv(reply).is_some());
+    reply.send(Message::empty(0));
     check_eq!(noted(), "c");
     Ok(())
 }

@@ -3,14 +3,16 @@
 
 use crate::fast_path_call::check_holder;
 use crate::support::arch::{fill_fpu, fpu_holds};
-use crate::support::events::{note, noted};
-use crate::support::{ABOVE, Elsewhere, Outcome, SLICE, Test};
+use crate::support::events::{forget, note, noted};
+use crate::support::{ABOVE, Elsewhere, Outcome, SLICE, Test, ms};
 use crate::{check, check_eq};
 use abi::endpoint_flags::TELL_BUDGET;
 use abi::thread_flags::FPU_DISABLED;
 use abi::{Syscall, WORD_BITS};
 use userlib::cap::{CNode, Endpoint, Notification, Reply, VSpace};
-use userlib::{CPtr, Capability, Error, Fault, Message, Rights, Thread, ipc_buffer, syscall};
+use userlib::{
+    CPtr, Capability, Error, Fault, Message, Microseconds, Rights, Thread, ipc_buffer, syscall,
+};
 
 tests![
     capabilities,
@@ -247,7 +249,12 @@ fn other_objects_for_replies(test: &mut Test) -> Outcome {
         let notification: Notification = test.create()?;
         let badged = test.badge(notification, badge)?;
         badged.signal();
-        Server::expect_fault(test, |_, endpoint, _| Ok(Wrong::reply(endpoint, badged)))?;
+        Server::expect_fault(test, |test, endpoint, _| {
+            if badge == 2 {
+                test.slot(endpoint).set_endpoint_threshold(ms(1), 0)?;
+            }
+            Ok(Wrong::reply(endpoint, badged))
+        })?;
         check_eq!(notification.poll(), badge);
     }
     Ok(())
@@ -290,7 +297,7 @@ fn receivers_that_wait(test: &mut Test) -> Outcome {
 fn thresholds(test: &mut Test) -> Outcome {
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     let slot = test.slot(endpoint);
-    let least = crate::support::ms(1);
+    let least = ms(1);
     test.spawn_passive(ABOVE, move || {
         endpoint.recv(reply);
         check_eq!(slot.set_endpoint_threshold(least, TELL_BUDGET), Ok(()));
@@ -306,7 +313,16 @@ fn thresholds(test: &mut Test) -> Outcome {
 
 /// A signal comes while the server works: the server receives it, on the notification's context.
 fn signals(test: &mut Test) -> Outcome {
+    for threshold in [ms(0), ms(1)] {
+        forget();
+        signal_behind(test, threshold)?;
+    }
+    Ok(())
+}
+
+fn signal_behind(test: &mut Test, threshold: Microseconds) -> Outcome {
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    test.slot(endpoint).set_endpoint_threshold(threshold, 0)?;
     let notification: Notification = test.create()?;
     let badged = test.badge(notification, 6)?;
     let server = test.spawn_passive(ABOVE, move || {

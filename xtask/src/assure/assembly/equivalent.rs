@@ -12,6 +12,7 @@ const EQUAL: &str = "the timer deadline covers the priority of the current threa
 const PENDING: &str = "where the clock was read after the timer deadline, the timer interrupts before the \
                        thread's next system call";
 const MORE_SLOW: &str = "more entries take the slow path, which does the same";
+const RARE: &str = "the upper half of the clock does not change between two readings in a test";
 const REPEATED: &str = "the register is written with the value that it has";
 
 const LOADED: &str = "the bases of the thread that runs in user mode are always loaded";
@@ -57,6 +58,14 @@ const EQUIVALENT: &[Equivalent] = &[
         "jne 9b",
         "",
         LOADED,
+    ],
+    [
+        "arch/x86_64",
+        "call",
+        "cmp eax, {ENDPOINT_RECEIVING}",
+        "jne 5f",
+        "jmp 5f",
+        MORE_SLOW,
     ],
     [
         "arch/x86_64",
@@ -120,6 +129,22 @@ const EQUIVALENT: &[Equivalent] = &[
         "sub     x13, x13, #{ROOT_KIND}",
         "orr     x23, x13, x14",
         "mov x23, x14",
+        MORE_SLOW,
+    ],
+    [
+        "arch/armv8",
+        "call",
+        "subs    w8, w8, #{ENDPOINT_RECEIVING}",
+        "b.ne    5f",
+        "b 5f",
+        MORE_SLOW,
+    ],
+    [
+        "arch/armv8",
+        "reply_recv",
+        "eor     x25, x25, x13",
+        "cbnz    x25, 5b",
+        "b 5b",
         MORE_SLOW,
     ],
     [
@@ -188,11 +213,35 @@ const EQUIVALENT: &[Equivalent] = &[
     ],
     [
         "arch/arm/",
-        "reply_recv",
+        "require",
         "ldr     r7, [r8, #{FAULT}]",
         "teq     r6, #{BLOCKED_ON_REPLY}",
         "cmp r0, r0",
         CHAINED,
+    ],
+    [
+        "arch/arm/",
+        "call",
+        "teq     lr, #{ENDPOINT_RECEIVING}",
+        "bne     5f",
+        "b 5f",
+        MORE_SLOW,
+    ],
+    [
+        "arch/arm/",
+        "call",
+        "teq     r7, r8",
+        "bne     2b",
+        "",
+        RARE,
+    ],
+    [
+        "arch/arm/",
+        "reply_recv",
+        "teqeq   lr, #{REPLY_KIND}",
+        "bne     5b",
+        "b 5b",
+        MORE_SLOW,
     ],
     [
         "arch/arm/",

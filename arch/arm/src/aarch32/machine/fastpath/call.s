@@ -16,24 +16,14 @@
     ldr     r9, [r12, #{CORE_RECEIVING}]
     eor     r9, r9, r8
     lsls    lr, r9, #{HANDLE_SHIFT}
-    bne     9b
-    add     r8, r9, #{BASE}
+    bne     5f
     .else
     and     lr, r8, #{ENDPOINT_STATE_MASK}
     teq     lr, #{ENDPOINT_RECEIVING}
-    bne     9b
+    bne     5f
     sub     r9, r8, #{ENDPOINT_RECEIVING}
-    add     r8, r8, #({BASE} - {ENDPOINT_RECEIVING})
     .endif
-
-@ The server has a reply object, r11, and no scheduling context.
-    ldr     r11, [r8, #{RECEIVES_WITH}]
-    ldr     r7, [r8, #{SCHED_CONTEXT}]
-    rsbs    r7, r7, #0              @ sets C if it is zero
-    movscs  r11, r11
-    bls     9b
-    require_next
-    require_known
+    require_server
 
 @ No exit to the slow path from here on. The server no longer waits; the caller, r6, waits for the reply.
     sub     r6, sp, #{BASE}
@@ -45,7 +35,7 @@
     .else
     str     lr, [r10, #({ENDPOINT_QUEUE} - {ENDPOINT})]
     .endif
-    str     lr, [r8, #{NEXT}]
+1:  str     lr, [r8, #{NEXT}]
     str     lr, [r8, #{PREVIOUS}]
     strb    lr, [r8, #{MEMBERSHIP}]
     .if     {RUNNING}
@@ -70,3 +60,60 @@
     str     r6, [r10, #{REPLY_ABOVE}]
     str     r11, [r10, #{REPLY_ABOVE_WHICH}]
     b       7f
+
+@ A receiver behind a threshold: the caller must have a budget, of which the budget check threshold tells what
+@ is left beyond the smallest one. A threshold with flags exceeds all budgets.
+5:  .if     {COUNTER} == 0
+    b       9b
+    .else
+    .if     {CORES} > 1
+    teq     lr, #({HAS_THRESHOLD} << {HANDLE_SHIFT})
+    .else
+    teq     lr, #({ENDPOINT_RECEIVING} + {HAS_THRESHOLD})
+    .endif
+    bne     9b
+    .if     {COUNTER} == 1
+    isb
+    mrrc    p15, 1, r6, r7, c14     @ the virtual counter
+    .else
+    ldr     lr, [r12, #{COUNTER_AT}]
+2:  ldr     r7, [lr, #4]
+    ldr     r6, [lr]
+    ldr     r8, [lr, #4]
+    teq     r7, r8
+    bne     2b
+    .endif
+    ldrd    r8, r9, [r12, #{NOW}]
+    subs    r6, r6, r8
+    sbc     r7, r7, r9
+    ldrd    r8, r9, [r12, #{CONSUMED}]
+    adds    r6, r6, r8
+    adc     r7, r7, r9
+    ldrd    r8, r9, [r10, #({ENDPOINT_THRESHOLD} - {ENDPOINT})]
+    adds    r6, r6, r8
+    adc     r7, r7, r9
+    ldrd    r8, r9, [r12, #{CHECK_THRESHOLD}]
+    cmp     r6, r8
+    sbcs    r7, r7, r9
+    bhs     9b
+    ldr     r9, [r10, #({ENDPOINT_QUEUE} - {ENDPOINT})]
+    .if     {CORES} > 1
+    ldr     r7, [r12, #{CORE_RECEIVING}]
+    eor     r9, r9, r7
+    sub     r9, r9, #{HAS_THRESHOLD}
+    .else
+    sub     r9, r9, #({ENDPOINT_RECEIVING} + {HAS_THRESHOLD})
+    .endif
+    require_server
+    sub     r6, sp, #{BASE}
+    mov     lr, #0
+    .if     {CORES} > 1
+    ldr     r7, [r12, #{CORE_BITS}]
+    orr     r6, r6, r7
+    add     r7, r7, #{HAS_THRESHOLD}
+    .else
+    mov     r7, #{HAS_THRESHOLD}
+    .endif
+    str     r7, [r10, #({ENDPOINT_QUEUE} - {ENDPOINT})]
+    b       1b
+    .endif

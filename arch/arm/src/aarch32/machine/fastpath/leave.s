@@ -112,3 +112,6 @@
     .purgem find
     .purgem require_next
     .purgem require_known
+    .purgem require_server
+    .purgem require_caller
+    .purgem own_queue

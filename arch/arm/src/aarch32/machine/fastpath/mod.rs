@@ -26,14 +26,14 @@ use abi::registers::MESSAGE_REGISTERS;
 use abi::{Rights, Syscall};
 use kernel::cap::{Packing, RawCap};
 use kernel::fastpath::{Layout, NO_MEMBER};
-use kernel::object::CORE_MASK;
+use kernel::object::{CORE_MASK, Endpoint};
 use kernel::sched::BIG_LOCK;
 
 use super::{CoreLocal, Machine, State};
 use crate::aarch32::{Context, KnownSpace, Spaces};
 use crate::machine::fpu::Fpu;
 use crate::platform::Platform;
-use crate::timer::Timer;
+use crate::timer::{Counter, Timer};
 use crate::user_timer::UserTimer;
 
 /// Offsets in the kernel of one platform.
@@ -59,6 +59,13 @@ impl<P: Platform> Offsets<P> {
     const SPACES: usize = offset_of!(Machine<P>, spaces);
     const FPU: usize = offset_of!(Machine<P>, fpu);
     const TIMER: usize = offset_of!(Machine<P>, user_timer);
+
+    /// How the assembly reads the clock: not, from the virtual counter, or from memory; and where the address is.
+    const COUNTER: (usize, isize) = match P::Timer::COUNTER {
+        Counter::Unknown => (0, 0),
+        Counter::Virtual => (1, 0),
+        Counter::Memory(offset) => (2, Self::arch(offset_of!(Machine<P>, timer) + offset)),
+    };
 }
 
 /// Shifts the address bits out of a thread's handle; the flags and the core number, which handles in
@@ -125,6 +132,7 @@ pub extern "C" fn system_call_entry<P: Platform>() {
         SPACE = const Offsets::<P>::SPACE + KnownSpace::SPACE as isize,
         // Other objects.
         REPLY_ABOVE_WHICH = const Of::<P>::REPLY_ABOVE_WHICH,
+        ENDPOINT_THRESHOLD = const Endpoint::<Machine<P>>::THRESHOLD,
         // Constants.
         CALL_NEGATED = const -(Syscall::Call.number() as isize),
         REPLY_RECV_NEGATED = const -(Syscall::ReplyRecv.number() as isize),
@@ -137,6 +145,10 @@ pub extern "C" fn system_call_entry<P: Platform>() {
         WRITE = const rights(Rights::WRITE),
         MAY_REPLY = const rights(Rights::GRANT) | rights(Rights::GRANT_REPLY),
         HANDLE_SHIFT = const HANDLE_SHIFT,
+        HAS_THRESHOLD = const Endpoint::<Machine<P>>::HAS_THRESHOLD,
+        COUNTER = const Offsets::<P>::COUNTER.0,
+        COUNTER_AT = const Offsets::<P>::COUNTER.1,
+        CONSUMED = const Offsets::<P>::core(Of::<P>::KERNEL_CONSUMED),
         DOMAINS = const DOMAINS,
         BIG_LOCK = const BIG_LOCK as usize,
         ARMV6 = const cfg!(not(target_feature = "v7")) as usize,

@@ -1,4 +1,21 @@
-@ ReplyRecv. Eligible if no thread waits at the endpoint, it has no threshold, and no notification is bound.
+@ An endpoint with a threshold.
+5:  ldr     r7, [r10, #{ENDPOINT_QUEUE}]
+    .if     {CORES} > 1
+    ldr     r9, [r12, #{CORE_BITS}]
+    eor     r7, r7, r9
+    .endif
+    teq     r7, #{HAS_THRESHOLD}
+    ldreq   r6, [sp, #{NOTIFICATION}]
+    teqeq   r6, #0
+    andeq   lr, r11, #{KIND_MASK}
+    teqeq   lr, #{REPLY_KIND}
+    bne     9b
+    require_caller
+    own_queue
+    add     r7, r7, #{HAS_THRESHOLD}
+    b       1f
+
+@ ReplyRecv. Eligible if no thread waits at the endpoint, and no notification is bound.
 4:  find
     lsr     r11, r6, r10
     cmp     r11, r9, lsr #{GUARD_SHIFT}
@@ -22,48 +39,13 @@
     orrs    r7, r7, r6
     andeq   lr, r11, #{KIND_MASK}
     teqeq   lr, #{REPLY_KIND}
-    bne     9b
-    bic     r11, r11, #{KIND_MASK}
+    bne     5b
+    require_caller
 
-@ r9 is the caller: it waits for the reply to a call with which it donated its scheduling context.
-    ldr     r9, [r11, #{REPLY_THREAD}]
-    .if     {CORES} > 1
-@ This core owns the caller, the reply object, and that of the next outer call.
-    ldr     r6, [r12, #{CORE_BITS}]
-    eor     r9, r9, r6
-    lsls    r7, r9, #{HANDLE_SHIFT}
-    ldreq   r7, [r11, #{REPLY_BELOW}]
-    bne     9b
-    cmp     r7, #0
-    ldrne   r7, [r7, #{REPLY_THREAD}]
-    eorne   r7, r7, r6
-    lslsne  r7, r7, #{HANDLE_SHIFT}
-    bne     9b
-    .endif
-    cmp     r9, #0
-    beq     9b
-    add     r8, r9, #{BASE}
-    .if     {CORES} > 1
-    ldrb    r7, [r8, #{THREAD_CORE}]
-    cmp     r6, r7, lsl #{CORE_SHIFT}
-    bne     9b
-    .endif
-    ldr     r6, [r8, #{STATE}]
-    ldr     r7, [r8, #{FAULT}]
-    teq     r6, #{BLOCKED_ON_REPLY}
-    teqeq   r7, #{NO_FAULT}
-    ldreq   r6, [r8, #{SCHED_CONTEXT}]
-    teqeq   r6, #0
-    ldreq   r6, [r11, #{REPLY_ABOVE}]
-    teqeq   r6, #{ABOVE_CONTEXT}
-    ldreq   r6, [r11, #{REPLY_ABOVE_WHICH}]
-    ldreq   r7, [r12, #{CURRENT_CONTEXT}]
-    teqeq   r6, r7
-    bne     9b
-    require_next
-    require_known
-
-@ No exit to the slow path from here on. The reply object leaves the call chain of the context, r7.
+@ No exit to the slow path from here on. The server waits at the endpoint, as the only thread.
+    own_queue
+1:  str     r7, [r10, #{ENDPOINT_QUEUE}]
+@ The reply object leaves the call chain of the context, r7.
     ldr     r7, [r12, #{CURRENT_CONTEXT}]
     mov     lr, #0
     str     lr, [r8, #{STATE}]      @ running
@@ -76,7 +58,7 @@
     strne   r0, [r6, #{REPLY_ABOVE}]
     strne   r7, [r6, #{REPLY_ABOVE_WHICH}]
 
-@ The server, r6, waits for the next call, as the only thread.
+@ The server, r6, waits for the next call.
     sub     r6, sp, #{BASE}
     .if     {CORES} > 1
     ldr     r0, [r12, #{CORE_BITS}]
@@ -100,11 +82,4 @@
     str     lr, [sp, #{PARENT}]
     str     lr, [sp, #{CHILDREN}]
     str     lr, [sp, #({CHILDREN} + 4)]
-    .if     {CORES} > 1
-    ldr     r0, [r12, #{CORE_RECEIVING}]
-    orr     r6, r6, r0
-    .else
-    add     r6, r6, #{ENDPOINT_RECEIVING}
-    .endif
-    str     r6, [r10, #{ENDPOINT_QUEUE}]
     mov     r0, #0                  @ no badge

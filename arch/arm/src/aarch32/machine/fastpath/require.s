@@ -64,3 +64,68 @@
     bne     9b
     .endm
 
+@ Exits to the slow path unless the server, r9, has a reply object, to which r11 is set, and no scheduling
+@ context, and may run next. Sets r8 to the server's registers.
+    .macro  require_server
+    add     r8, r9, #{BASE}
+    ldr     r11, [r8, #{RECEIVES_WITH}]
+    ldr     r7, [r8, #{SCHED_CONTEXT}]
+    rsbs    r7, r7, #0              @ sets C if it is zero
+    movscs  r11, r11
+    bls     9b
+    require_next
+    require_known
+    .endm
+
+@ Exits to the slow path unless the caller, to which r9 is set, waits for the reply by r11 to a call with which
+@ it donated its scheduling context, and may run next. Sets r8 to the caller's registers.
+    .macro  require_caller
+    bic     r11, r11, #{KIND_MASK}
+    ldr     r9, [r11, #{REPLY_THREAD}]
+    .if     {CORES} > 1
+@ This core owns the caller, the reply object, and that of the next outer call.
+    ldr     r6, [r12, #{CORE_BITS}]
+    eor     r9, r9, r6
+    lsls    r7, r9, #{HANDLE_SHIFT}
+    ldreq   r7, [r11, #{REPLY_BELOW}]
+    bne     9b
+    cmp     r7, #0
+    ldrne   r7, [r7, #{REPLY_THREAD}]
+    eorne   r7, r7, r6
+    lslsne  r7, r7, #{HANDLE_SHIFT}
+    bne     9b
+    .endif
+    cmp     r9, #0
+    beq     9b
+    add     r8, r9, #{BASE}
+    .if     {CORES} > 1
+    ldrb    r7, [r8, #{THREAD_CORE}]
+    cmp     r6, r7, lsl #{CORE_SHIFT}
+    bne     9b
+    .endif
+    ldr     r6, [r8, #{STATE}]
+    ldr     r7, [r8, #{FAULT}]
+    teq     r6, #{BLOCKED_ON_REPLY}
+    teqeq   r7, #{NO_FAULT}
+    ldreq   r6, [r8, #{SCHED_CONTEXT}]
+    teqeq   r6, #0
+    ldreq   r6, [r11, #{REPLY_ABOVE}]
+    teqeq   r6, #{ABOVE_CONTEXT}
+    ldreq   r6, [r11, #{REPLY_ABOVE_WHICH}]
+    ldreq   r7, [r12, #{CURRENT_CONTEXT}]
+    teqeq   r6, r7
+    bne     9b
+    require_next
+    require_known
+    .endm
+
+@ Sets r7 to the word of an endpoint without a threshold at which only the server waits.
+    .macro  own_queue
+    .if     {CORES} > 1
+    ldr     r7, [r12, #{CORE_RECEIVING}]
+    sub     r6, sp, #{BASE}
+    orr     r7, r7, r6
+    .else
+    sub     r7, sp, #({BASE} - {ENDPOINT_RECEIVING})
+    .endif
+    .endm

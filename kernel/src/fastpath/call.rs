@@ -92,7 +92,10 @@ impl<A: Arch> Kernel<A> {
             (Err(NotEligible), _) => {
                 let admission = self.admitted_to(cap.object)?;
                 if admission.is_limited {
-                    return self.call_with_limit(caller, cap, what, &admission);
+                    let What::Message(info) = what else {
+                        return Err(NotEligible);
+                    };
+                    return self.call_with_limit(caller, cap, info, &admission);
                 }
                 admission.first
             }
@@ -136,12 +139,9 @@ impl<A: Arch> Kernel<A> {
         &mut self,
         caller: Ptr<Thread<A>>,
         cap: &EndpointCap<A>,
-        what: What,
+        info: MessageInfo,
         admission: &Admission<A>,
     ) -> Eligible<Ptr<Thread<A>>> {
-        let What::Message(info) = what else {
-            return Err(NotEligible);
-        };
         let (server, is_alone) = admission.first;
         let reading = admission.reading;
         let reply = self.reply_of(server)?.ok_or(NotEligible)?;

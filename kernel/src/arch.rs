@@ -268,8 +268,10 @@ pub trait Arch: Sized + 'static {
 
     // ---- breakpoints: only used in builds with the option `hwdebug`
 
-    /// The numbers of breakpoints of a thread, if the architecture has breakpoints.
-    const BREAKPOINTS: Option<BreakpointNumbers> = None;
+    /// The numbers of breakpoints of a thread, if the processor has breakpoints.
+    fn breakpoint_numbers(&self) -> Option<BreakpointNumbers> {
+        None
+    }
     /// Sets breakpoint `number`, or clears it. If the thread is current, [`Arch::switch_to`] follows.
     ///
     /// # Errors

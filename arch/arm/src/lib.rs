@@ -10,6 +10,7 @@
 pub mod aarch32;
 #[cfg(target_arch = "aarch64")]
 pub mod any_gic;
+pub mod breakpoints;
 pub mod cache;
 pub mod cadence_uart;
 pub mod cap;

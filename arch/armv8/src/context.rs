@@ -1,6 +1,8 @@
 //! The saved registers of a thread.
 
+use abi::config::HARDWARE_DEBUG;
 use abi::registers::{CAP, COUNT, FLAGS, PC, SP};
+use arch_arm::breakpoints::{self, Debug};
 use arch_arm::user_timer::{InContext, SavedTimer};
 use kernel::arch::UserContext;
 
@@ -12,6 +14,8 @@ const CONDITIONS: usize = 0xf000_0000;
 const USER_MODE: usize = 1 << 6;
 /// Saved program status: asynchronous errors masked.
 const ERRORS_MASKED: usize = if cfg!(feature = "debug") { 0 } else { 1 << 8 };
+/// Saved program status: stops after the next instruction, if the core does (MDSCR_EL1.SS).
+const STEPS: usize = 1 << 21;
 const USER_STATUS: usize = USER_MODE | ERRORS_MASKED;
 
 /// The floating-point and vector registers.
@@ -49,6 +53,8 @@ pub struct Context {
     pub(crate) fpu: FpuContext,
     /// The user timer, while no core has it loaded.
     pub(crate) timer: InContext,
+    /// Breakpoints and single stepping.
+    pub(crate) debug: breakpoints::InContext,
 }
 
 /// Offsets for the trap entry.
@@ -60,8 +66,19 @@ impl Context {
 
     /// Offset of TPIDR_EL0, which TPIDRRO_EL0 follows.
     pub(crate) const THREAD_LOCAL: usize = core::mem::offset_of!(Self, thread_local);
+    /// Offset of the state of breakpoints, if there is one.
+    pub(crate) const DEBUG: usize = core::mem::offset_of!(Self, debug);
     /// Offset of the last address space lookup.
     pub(crate) const SPACE: usize = core::mem::offset_of!(Self, space);
+
+    /// If the thread is to stop after an instruction, that is the next one: the processor clears the flag at its
+    /// end (Arm ARM, section D2.11.3).
+    #[inline(always)]
+    pub(crate) fn begin_step(&mut self) {
+        if self.debug.iter().any(Debug::is_stepping) {
+            self.status |= STEPS;
+        }
+    }
 
     /// The thread-local registers: the writable and the read-only one.
     pub(crate) const fn thread_local(&self) -> (usize, usize) {
@@ -148,6 +165,7 @@ impl UserContext for Context {
                 control: 0,
             },
             timer: [SavedTimer::OFF; _],
+            debug: [const { Debug::NONE }; _],
         }
     }
 
@@ -158,6 +176,8 @@ impl UserContext for Context {
             Field::General(number) => self.general[number],
             Field::StackPointer => self.stack_pointer,
             Field::RestartPc => self.restart_pc,
+            // The kernel sets the flag on its own.
+            Field::Status if HARDWARE_DEBUG => self.status & !STEPS,
             Field::Status => self.status,
             Field::ThreadLocal => self.thread_local,
             Field::ThreadLocalReadOnly => self.thread_local_read_only,
@@ -173,7 +193,10 @@ impl UserContext for Context {
                 self.restart_pc = value;
                 self.next_pc = value;
             }
-            Field::Status => self.status = value & CONDITIONS | USER_STATUS,
+            Field::Status => {
+                self.status = value & CONDITIONS | USER_STATUS;
+                self.begin_step();
+            }
             Field::ThreadLocal => self.thread_local = value,
             Field::ThreadLocalReadOnly => self.thread_local_read_only = value,
         }

@@ -11,6 +11,7 @@ mod cache;
 mod cap;
 mod context;
 mod core_local;
+mod debug;
 mod device_tree;
 mod fastpath;
 mod fpu;

@@ -6,6 +6,7 @@ use aarch64_cpu::asm::barrier::{SY, dsb};
 use aarch64_cpu::asm::wfi;
 use aarch64_cpu::registers::{TPIDR_EL0, TPIDRRO_EL0, Writeable};
 use abi::Method;
+use arch_arm::breakpoints::{InContext as Breakpoints, Registers, Stepping};
 use arch_arm::cache::CacheOperation;
 use arch_arm::cap::{Format, Root};
 use arch_arm::machine::{Booted, ExecutionState};
@@ -28,7 +29,7 @@ use crate::context::Context;
 use crate::invoke::{self, page, page_table};
 use crate::kernel_space::{self, KERNEL_WINDOW};
 use crate::spaces::Spaces;
-use crate::{Armv8, cache, fpu, initial_space};
+use crate::{Armv8, cache, debug, fpu, initial_space};
 
 /// The execution state.
 #[derive(Debug)]
@@ -143,6 +144,29 @@ impl ExecutionState for Aarch64 {
 
     fn saved_timer(context: &mut Context) -> &mut InContext {
         &mut context.timer
+    }
+
+    const STEPPING: Stepping = Stepping::Flag;
+    const INSTRUCTION_ALIGNMENT: usize = 4;
+
+    fn start_breakpoints() -> bool {
+        debug::start()
+    }
+
+    fn load_breakpoints(before: &Registers, wanted: &Registers) {
+        debug::load(before, wanted);
+    }
+
+    fn debug(context: &Context) -> &Breakpoints {
+        &context.debug
+    }
+
+    fn debug_mut(context: &mut Context) -> &mut Breakpoints {
+        &mut context.debug
+    }
+
+    fn begin_step(context: &mut Context) {
+        context.begin_step();
     }
 
     fn has_monitor() -> bool {

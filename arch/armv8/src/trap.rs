@@ -1,7 +1,9 @@
 //! Exceptions: from the registers of the core to calls of the portable kernel.
 
 use aarch64_cpu::registers::{ESR_EL1, FAR_EL1, Readable, VBAR_EL1, Writeable};
-use arch_arm::machine::fpu;
+use abi::config::HARDWARE_DEBUG;
+use arch_arm::breakpoints::Event;
+use arch_arm::machine::{debug, fpu};
 use arch_arm::user_timer;
 use kernel::Kernel;
 use kernel::arch::UserContext;
@@ -24,6 +26,14 @@ pub(crate) mod class {
     pub(super) const INSTRUCTION_ABORT: u64 = 0x20;
     /// A failed memory access of a user.
     pub(super) const DATA_ABORT: u64 = 0x24;
+    /// A breakpoint of a user.
+    pub(super) const BREAKPOINT: u64 = 0x30;
+    /// A user has executed an instruction.
+    pub(super) const STEP: u64 = 0x32;
+    /// A watchpoint of a user.
+    pub(super) const WATCHPOINT: u64 = 0x34;
+    /// `brk`.
+    pub(super) const SOFTWARE_BREAKPOINT: u64 = 0x3c;
 }
 
 core::arch::global_asm!(
@@ -58,6 +68,9 @@ const fn names_timer(syndrome: usize) -> bool {
 
 /// Handles an exception of the current thread that is not a system call.
 pub fn exception<P: Platform>(core: &mut CoreHandle<Armv8<P>>) {
+    if HARDWARE_DEBUG && let Some(event) = debug_event() {
+        return core.handle_debug_exception(|kernel| debug::handle(kernel, event));
+    }
     core.handle_exception(examine);
 }
 
@@ -83,6 +96,22 @@ fn examine<P: Platform>(kernel: &mut Kernel<Armv8<P>>) -> Option<Fault> {
             number: syndrome(),
             code: 0,
         },
+    })
+}
+
+/// The event, if this is a debug exception.
+fn debug_event() -> Option<Event> {
+    /// `ESR_EL1.WnR`.
+    const IS_WRITE: usize = 1 << 6;
+    Some(match ESR_EL1.read(ESR_EL1::EC) {
+        class::BREAKPOINT => Event::Instruction,
+        class::STEP => Event::Step,
+        class::WATCHPOINT => Event::Data {
+            address: FAR_EL1.get() as usize,
+            write: syndrome() & IS_WRITE != 0,
+        },
+        class::SOFTWARE_BREAKPOINT => Event::Software,
+        _ => return None,
     })
 }
 

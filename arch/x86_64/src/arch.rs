@@ -117,11 +117,13 @@ impl<P: Platform> Arch for X86_64<P> {
         }
     }
 
-    const BREAKPOINTS: Option<BreakpointNumbers> = Some(BreakpointNumbers {
-        instruction: 0..debug::COUNT,
-        data: 0..debug::COUNT,
-        address_end: USER_TOP,
-    });
+    fn breakpoint_numbers(&self) -> Option<BreakpointNumbers> {
+        Some(BreakpointNumbers {
+            instruction: 0..debug::COUNT,
+            data: 0..debug::COUNT,
+            address_end: USER_TOP,
+        })
+    }
 
     fn set_breakpoint(
         kernel: &mut Scheduler<Self>,

@@ -19,9 +19,12 @@ impl<A: Arch> Invocation<A> {
         kernel: &mut Kernel<A>,
         thread: Ptr<Thread<A>>,
     ) -> Outcome {
-        let Some(hardware) = A::BREAKPOINTS.filter(|_| config::HARDWARE_DEBUG) else {
-            return Err(Error::IllegalOperation.into());
+        let numbers = if config::HARDWARE_DEBUG {
+            kernel.arch.breakpoint_numbers()
+        } else {
+            None
         };
+        let hardware = numbers.ok_or(Error::IllegalOperation)?;
         match self.method {
             Method::TcbSetBreakpoint => {
                 let (number, breakpoint) = self.decode_breakpoint(kernel, &hardware)?;

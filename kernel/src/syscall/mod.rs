@@ -81,6 +81,20 @@ impl<A: Arch> CoreHandle<A> {
             kernel.handle_fault_locked(fault);
         }
     }
+
+    /// The same for a debug exception. `examine` counts it, as the thread will not raise it again; so nothing that
+    /// happens on another core may keep this entry from sending the fault.
+    pub fn handle_debug_exception(
+        &mut self,
+        examine: impl FnOnce(&mut Kernel<A>) -> Option<Fault>,
+    ) {
+        let mut kernel = self.enter();
+        if kernel.enter_for_thread(|_| false)
+            && let Some(fault) = examine(&mut kernel)
+        {
+            kernel.handle_fault_locked(fault);
+        }
+    }
 }
 
 impl<A: Arch> Local<'_, A> {

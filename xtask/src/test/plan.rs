@@ -240,7 +240,7 @@ pub(super) fn runs<'a>(
                 AbiOption::Domains,
                 AbiOption::Hwdebug,
             ];
-            let own = part(&format!("{LOADED},arm_smc,domain"))?;
+            let own = part(&format!("{LOADED},arm_smc,{BREAKPOINTS},domain"))?;
             let abi = [&own.abi[..], &options].concat();
             runs.extend(beside(Run { abi, ..own })?);
             // The kernel for deployment, with the calls of benchmarks, and on all cores that loaders usually start.
@@ -268,7 +268,8 @@ pub(super) fn runs<'a>(
     }
     // A short run builds a kernel less: those of several cores have breakpoints, too. The log, whose libraries take
     // long to compile, is tested on one platform only.
-    let is_thrifty = scope == Scope::Portable && all && two_cores && arguments.abi.is_empty();
+    let is_thrifty =
+        scope != Scope::All && !is_joined && all && two_cores && arguments.abi.is_empty();
     let on_two_cores = |run| {
         let run = Run {
             cores: Cores::TWO,

@@ -4,6 +4,7 @@ use abi::registers::{CAP, COUNT, FLAGS, PC, SP};
 use kernel::arch::UserContext;
 
 use super::KnownSpace;
+use crate::breakpoints::{self, Debug};
 use crate::user_timer::{InContext, SavedTimer};
 
 /// Program status register: the condition flags, which the user controls.
@@ -47,6 +48,8 @@ pub struct Context {
     pub fpu: FpuContext,
     /// The user timer, while no core has it loaded.
     pub(crate) timer: InContext,
+    /// Breakpoints and single stepping.
+    pub(crate) debug: breakpoints::InContext,
 }
 
 /// Offsets for the trap entry.
@@ -62,8 +65,21 @@ impl Context {
     pub const THREAD_LOCAL_READ_ONLY: usize = core::mem::offset_of!(Self, thread_local_read_only);
     /// Offset of r0; the others follow.
     pub const GENERAL: usize = core::mem::offset_of!(Self, general);
+    /// Offset of the state of breakpoints, if there is one.
+    pub(crate) const DEBUG: usize = core::mem::offset_of!(Self, debug);
     /// Offset of the last address space lookup.
     pub const SPACE: usize = core::mem::offset_of!(Self, space);
+
+    /// If the thread is to stop after an instruction, that is the next one.
+    #[inline(always)]
+    pub(crate) fn begin_step(&mut self) {
+        /// CPSR.T: Thumb instructions.
+        const THUMB: usize = 1 << 5;
+        let (pc, short) = (self.next_pc, self.status & THUMB != 0);
+        self.debug
+            .iter_mut()
+            .for_each(|it| it.begin_step(pc, short));
+    }
 
     /// The thread-local registers: the writable and the read-only one.
     pub const fn thread_local(&self) -> (usize, usize) {
@@ -124,6 +140,7 @@ impl UserContext for Context {
                 status: 0,
             },
             timer: [SavedTimer::OFF; _],
+            debug: [const { Debug::NONE }; _],
         }
     }
 
@@ -145,6 +162,7 @@ impl UserContext for Context {
             Field::RestartPc => {
                 self.restart_pc = value;
                 self.next_pc = value;
+                self.begin_step();
             }
             Field::Status => self.status = value & CONDITIONS | USER_STATUS,
             Field::ThreadLocal => self.thread_local = value,
@@ -172,6 +190,7 @@ impl UserContext for Context {
 
     fn restart(&mut self) {
         self.next_pc = self.restart_pc;
+        self.begin_step();
     }
 
     fn set_next_pc(&mut self, address: usize) {

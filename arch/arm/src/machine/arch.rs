@@ -8,12 +8,12 @@ use kernel::arch::{Arch, BootSpace, Exit, Irq, PhysAddr, UserContext};
 use kernel::boot::BootAllocator;
 use kernel::cap::RawCap;
 use kernel::invoke::{Error, Invocation, Outcome};
-use kernel::object::Thread;
+use kernel::object::{Breakpoint, BreakpointNumbers, Thread};
 use kernel::sched::Scheduler;
 use kernel::time::{Clock, Ticks};
 use kernel::token::Ptr;
 
-use super::{ExecutionState, Machine, fpu, invoke, panic};
+use super::{ExecutionState, Machine, debug, fpu, invoke, panic};
 use crate::cap::{Capability, Format, Size};
 use crate::irq_control::{self, HasController};
 use crate::lines::Lines;
@@ -81,6 +81,7 @@ impl<V: ExecutionState, P: Platform> Arch for Machine<V, P> {
         V::load(kernel, thread);
         fpu::switch_to(kernel, thread);
         user_timer::switch_to(kernel, thread);
+        debug::switch_to(kernel, thread);
         #[cfg(feature = "smp")]
         V::core_local().set_current(Some(&kernel[thread].context));
     }
@@ -113,6 +114,36 @@ impl<V: ExecutionState, P: Platform> Arch for Machine<V, P> {
         if kernel[thread].fpu_disabled() {
             fpu::release(kernel, thread);
         }
+    }
+
+    fn breakpoint_numbers(&self) -> Option<BreakpointNumbers> {
+        debug::numbers(self)
+    }
+
+    fn set_breakpoint(
+        kernel: &mut Scheduler<Self>,
+        thread: Ptr<Thread<Self>>,
+        number: usize,
+        breakpoint: Option<Breakpoint>,
+    ) -> Result<(), Error> {
+        debug::set(kernel, thread, number, breakpoint)
+    }
+
+    fn breakpoint(
+        kernel: &Scheduler<Self>,
+        thread: Ptr<Thread<Self>>,
+        number: usize,
+    ) -> Option<Breakpoint> {
+        debug::get(kernel, thread, number)
+    }
+
+    fn step(
+        kernel: &mut Scheduler<Self>,
+        thread: Ptr<Thread<Self>>,
+        number: Option<usize>,
+        instructions: usize,
+    ) -> Result<bool, Error> {
+        debug::step(kernel, thread, number, instructions)
     }
 
     fn object_bits(kind: ObjectType) -> Option<usize> {

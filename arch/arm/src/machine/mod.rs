@@ -3,6 +3,7 @@
 
 mod arch;
 mod asid;
+pub mod debug;
 pub mod fpu;
 mod image;
 mod invoke;
@@ -31,6 +32,8 @@ pub struct Machine<V: ExecutionState, P: Platform> {
     pub fpu: Fpu<V, P>,
     /// The timer that the kernel leaves to users.
     pub user_timer: UserTimer<Self>,
+    /// The debug registers.
+    pub debug: debug::InMachine,
 }
 
 impl<V: ExecutionState, P: Platform> Machine<V, P> {
@@ -56,6 +59,7 @@ impl<V: ExecutionState, P: Platform> Machine<V, P> {
             spaces: V::new_spaces(core),
             fpu: Fpu::start(),
             user_timer: UserTimer::new(),
+            debug: debug::Unit::start::<V>(),
         }
     }
 }

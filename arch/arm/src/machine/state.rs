@@ -14,6 +14,7 @@ use kernel::token::Ptr;
 use kernel::{Kernel, Kernels};
 
 use super::Machine;
+use crate::breakpoints::{self, Registers, Stepping};
 use crate::cache::CacheOperation;
 use crate::cap::{Capability, Format, FrameCap, Mapping, Root};
 #[cfg(feature = "smp")]
@@ -127,6 +128,30 @@ pub trait ExecutionState: Sized + 'static {
 
     /// The saved user timer in a thread's context.
     fn saved_timer(context: &mut Self::Context) -> &mut InContext;
+
+    // ---- breakpoints: only used in builds with the option `hwdebug`
+
+    /// How the processor stops after an instruction.
+    const STEPPING: Stepping;
+
+    /// Instructions begin at multiples of this.
+    const INSTRUCTION_ALIGNMENT: usize;
+
+    /// Sets up the debug registers of this core, none in use. Returns whether they have the ABI's numbers, and
+    /// the kernel can enable them.
+    fn start_breakpoints() -> bool;
+
+    /// Changes the debug registers from `before` to `wanted`, for the next thread that this core returns to.
+    fn load_breakpoints(before: &Registers, wanted: &Registers);
+
+    /// The breakpoints in a thread's context.
+    fn debug(context: &Self::Context) -> &breakpoints::InContext;
+
+    /// The same, to be changed.
+    fn debug_mut(context: &mut Self::Context) -> &mut breakpoints::InContext;
+
+    /// If the thread is to stop after an instruction, that is the next one.
+    fn begin_step(context: &mut Self::Context);
 
     // ---- methods of capabilities
 

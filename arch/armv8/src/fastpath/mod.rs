@@ -22,9 +22,11 @@
 
 use core::mem::offset_of;
 
-use abi::config::DOMAINS;
+use abi::config::{DOMAINS, HARDWARE_DEBUG};
 use abi::registers::MESSAGE_REGISTERS;
 use abi::{MessageInfo, Rights, Syscall};
+use arch_arm::breakpoints::Debug;
+use arch_arm::machine::debug::Unit;
 use arch_arm::machine::fpu::Fpu;
 use arch_arm::timer::Timer;
 use arch_arm::user_timer::UserTimer;
@@ -52,6 +54,7 @@ impl<P: Platform> Offsets<P> {
     const CONTEXT: usize = Of::<P>::THREAD_CONTEXT;
     const SPACES: usize = Of::<P>::KERNEL_ARCH + offset_of!(Armv8<P>, spaces);
     const FPU: usize = Of::<P>::KERNEL_ARCH + offset_of!(Armv8<P>, fpu);
+    const DEBUG: usize = Of::<P>::KERNEL_ARCH + offset_of!(Armv8<P>, debug);
     const TIMER: usize = Of::<P>::KERNEL_ARCH + offset_of!(Armv8<P>, user_timer);
 }
 
@@ -89,6 +92,7 @@ pub extern "C" fn synchronous_exception<P: Platform>() {
         FPU_ENABLED = const Offsets::<P>::FPU + Fpu::<Aarch64, P>::ENABLED,
         TIMER_OWNER = const Offsets::<P>::TIMER + UserTimer::<Armv8<P>>::OWNER,
         TIMER_OPEN = const Offsets::<P>::TIMER + UserTimer::<Armv8<P>>::OPEN,
+        DEBUG_IN_USE = const Offsets::<P>::DEBUG + Unit::ACTIVE,
         // Core-local data.
         KERNEL = const CoreLocal::KERNEL,
         LOCAL_CURRENT = const CoreLocal::CURRENT,
@@ -97,6 +101,7 @@ pub extern "C" fn synchronous_exception<P: Platform>() {
         NEXT_PC = const Context::NEXT_PC,
         RESTART_PC = const Context::RESTART_PC,
         THREAD_LOCAL = const Context::THREAD_LOCAL,
+        DEBUG_ACTIVE = const Context::DEBUG + Debug::ACTIVE,
         SPACE_WALK = const Context::SPACE + KnownSpace::WALK,
         // Other objects.
         ENDPOINT_THRESHOLD = const Endpoint::<Armv8<P>>::THRESHOLD,
@@ -119,6 +124,7 @@ pub extern "C" fn synchronous_exception<P: Platform>() {
         FPEN_SHIFT = const FPEN_SHIFT,
         MARKS = const Endpoint::<Armv8<P>>::STATE_MASK,
         DOMAINS = const DOMAINS,
+        HARDWARE_DEBUG = const HARDWARE_DEBUG as usize,
         BIG_LOCK = const BIG_LOCK as usize,
         USER_TIMER = const P::Timer::FOR_USERS as usize,
     )

@@ -52,9 +52,16 @@
 2:
     .endm
 
-// Exits to the slow path unless the result of the address space lookup of the thread at x20 is still valid.
-// Sets x23 to its TTBR0 value, which consists of the two words of the capability.
+// Exits to the slow path unless the result of the address space lookup of the thread at x20 is still valid, or if
+// debug registers are, or have to be, in use. Sets x23 to its TTBR0 value, which consists of the two words of the
+// capability.
     .macro  require_known
+    .if     {HARDWARE_DEBUG}
+    ldrb    w13, [x20, #{DEBUG_ACTIVE}]
+    ldrb    w14, [x28, #{DEBUG_IN_USE}]
+    orr     w13, w13, w14
+    cbnz    w13, 9b
+    .endif
     ldp     x13, x14, [x20, #{VSPACE}]
     ldp     x15, x16, [x20, #{SPACE_WALK}]
     ldr     x17, [x28, #{REMOVALS}]

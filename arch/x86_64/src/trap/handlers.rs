@@ -82,16 +82,16 @@ pub fn trap<P: Platform>(vector: u64, error: u64) {
     // SAFETY: this is the only kernel entry on this core.
     let mut core = unsafe { P::core() };
     match vector {
+        exception::DEBUG if HARDWARE_DEBUG => {
+            core.handle_debug_exception(|kernel| debug::exception(kernel));
+        }
         0..vectors::FIRST_INTERRUPT => core.handle_exception(|kernel| {
             if vector == exception::GENERAL_PROTECTION
                 && let Some(thread) = kernel.core.current
             {
                 kernel.objects[thread].context.make_returnable();
             }
-            match vector {
-                exception::DEBUG if HARDWARE_DEBUG => debug::exception(kernel),
-                _ => Some(fault(vector, error)),
-            }
+            Some(fault(vector, error))
         }),
         vectors::FIRST_SOFTWARE..=vectors::LAST_SOFTWARE => {
             core.handle_exception(|kernel| software_interrupt(kernel, vector));

@@ -1,16 +1,19 @@
-//! Hardware breakpoints, watchpoints and single stepping (option `hwdebug`).
+//! Hardware breakpoints and watchpoints (option `hwdebug`).
 
-use core::arch::naked_asm;
-
-use crate::support::arch::{load, store};
+use crate::support::arch::{LOAD_BYTES, STORE_BYTES, load, store};
+use crate::support::debugger::{
+    BEYOND, COUNT, DATA_NUMBERS, INSTRUCTION_NUMBERS, IS_PASSED, READS, REFUSED,
+    STOPS_BEHIND_ACCESS, STOPS_BEHIND_BREAK, go_on, instruction, run_four, set_at, software,
+    stop_at, stopped,
+};
 use crate::support::events::{note, noted};
-use crate::support::{ABOVE, Outcome, Test, Watched};
+use crate::support::{ABOVE, Outcome, SLICE, Test, Watched};
 use crate::{check, check_eq};
-use abi::breakpoint::{DATA, INSTRUCTION, READ, READ_WRITE, SINGLE_STEP, SOFTWARE, WRITE};
+use abi::Method;
+use abi::breakpoint::{DATA, INSTRUCTION, READ, READ_WRITE, SOFTWARE, WRITE};
 use abi::config::HARDWARE_DEBUG;
-use abi::registers::{FLAGS, PC};
-use abi::{Method, WORD_BITS};
-use userlib::cap::Notification;
+use abi::registers::PC;
+use userlib::cap::{Endpoint, Notification, Reply};
 use userlib::invoke::invoke;
 use userlib::{Error, Fault, Message};
 
@@ -19,74 +22,53 @@ tests![if HARDWARE_DEBUG;
     short_messages_are_truncated,
     what_was_set_can_be_asked,
     an_instruction_stops_once_each_time,
-    writes_stop_behind_themselves,
+    writes_stop,
+    reads_stop,
     reads_and_writes_stop,
+    only_its_bytes_are_watched,
     every_breakpoint_works,
+    every_watchpoint_works,
     breakpoints_belong_to_one_thread,
+    threads_have_different_breakpoints,
+    calls_switch_breakpoints,
     a_thread_sets_its_own,
     cleared_breakpoints_stop_no_thread,
-    instructions_are_counted,
-    stepping_ends,
-    stepping_survives_new_flags,
+    a_deleted_thread_leaves_none,
+    breakpoints_move_along,
     a_refused_reply_stops_the_thread,
     software_breaks_are_told,
-    own_trap_flags_are_exceptions,
 ];
-
-const COUNT: usize = 4;
-
-/// Four one-byte instructions and a return.
-#[unsafe(naked)]
-unsafe extern "C" fn four() {
-    naked_asm!("nop", "nop", "nop", "nop", "ret")
-}
-
-/// A software breakpoint.
-#[unsafe(naked)]
-unsafe extern "C" fn software() {
-    naked_asm!("int3", "ret")
-}
-
-/// Sets the trap flag.
-#[unsafe(naked)]
-unsafe extern "C" fn trap_itself() {
-    naked_asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq", "nop", "ret")
-}
-
-fn address(function: unsafe extern "C" fn()) -> usize {
-    function as usize
-}
-
-fn run_four() {
-    // SAFETY: it only executes no-ops.
-    unsafe { four() };
-}
 
 fn arguments_are_checked_in_order(test: &mut Test) -> Outcome {
     let tcb = test.tcb;
-    let bad = |argument| Err(Error::InvalidArgument(argument));
-    let range = Err(Error::Range { minimum: 0, maximum: COUNT - 1 });
-    let kernel = 1 << (WORD_BITS - 1);
-    let code = address(four);
-    for (number, address, kind, size, direction, answer) in [
-        (COUNT, kernel, 9, 3, 9, bad(1)),
-        (0, 0x7fff_ffff_f000, INSTRUCTION, 0, READ, bad(1)),
-        (COUNT, code, 2, 3, 9, bad(2)),
-        (COUNT, code, INSTRUCTION, 1, WRITE, bad(3)),
-        (COUNT, code, INSTRUCTION, 0, WRITE, bad(4)),
-        (COUNT, 0x1001, DATA, 0, 9, bad(3)),
-        (COUNT, 0x1001, DATA, 3, 9, bad(3)),
-        (COUNT, 0x1001, DATA, 3, WRITE, bad(3)),
-        (COUNT, 0x1001, DATA, 16, WRITE, bad(3)),
-        (COUNT, 0x1001, DATA, 2, WRITE, Err(Error::Alignment)),
-        (COUNT, 0x1000, DATA, 2, WRITE, range),
-        (COUNT, code, INSTRUCTION, 0, READ, range),
-        (0, 0x1000, DATA, 2, READ, bad(4)),
-    ] {
-        check_eq!(tcb.set_breakpoint(number, address, kind, size, direction), answer);
+    let bad = Error::InvalidArgument;
+    let range = Error::Range {
+        minimum: 0,
+        maximum: COUNT - 1,
+    };
+    let code = instruction(0);
+    let rows = [
+        ([COUNT, BEYOND[0], 9, 3, 9], bad(1)),
+        ([0, BEYOND[1], INSTRUCTION, 0, READ], bad(1)),
+        ([COUNT, code, 2, 3, 9], bad(2)),
+        ([COUNT, code, INSTRUCTION, 1, WRITE], bad(3)),
+        ([COUNT, code, INSTRUCTION, 0, WRITE], bad(4)),
+        ([COUNT, 0x1001, DATA, 0, 9], bad(3)),
+        ([COUNT, 0x1001, DATA, 3, 9], bad(3)),
+        ([COUNT, 0x1001, DATA, 3, WRITE], bad(3)),
+        ([COUNT, 0x1001, DATA, 16, WRITE], bad(3)),
+        ([COUNT, 0x1001, DATA, 2, WRITE], Error::Alignment),
+        ([COUNT, 0x1000, DATA, 2, WRITE], range),
+        ([0xffff, 0x1000, DATA, 2, WRITE], range),
+    ];
+    for &([number, address, kind, size, direction], error) in rows.iter().chain(REFUSED) {
+        check_eq!(
+            tcb.set_breakpoint(number, address, kind, size, direction),
+            Err(error)
+        );
     }
-    check_eq!(tcb.breakpoint(COUNT).map(drop), range);
-    check_eq!(tcb.unset_breakpoint(COUNT), range);
+    check_eq!(tcb.breakpoint(COUNT).map(drop), Err(range));
+    check_eq!(tcb.unset_breakpoint(COUNT), Err(range));
     for number in 0..COUNT {
         check_eq!(tcb.breakpoint(number).map(|words| words[4]), Ok(0));
     }
@@ -109,18 +91,21 @@ fn short_messages_are_truncated(test: &mut Test) -> Outcome {
 
 fn what_was_set_can_be_asked(test: &mut Test) -> Outcome {
     let tcb = test.thread(ABOVE, || {})?.tcb;
-    for number in 0..COUNT {
-        for set in [
-            [0x1234, INSTRUCTION, 0, READ, 1],
-            [0x1001, DATA, 1, WRITE, 1],
-            [0x1002, DATA, 2, READ_WRITE, 1],
-            [0x1004, DATA, 4, WRITE, 1],
-            [0x1008, DATA, 8, READ_WRITE, 1],
-        ] {
-            let [address, kind, size, direction, _] = set;
-            tcb.set_breakpoint(number, address, kind, size, direction)?;
-            check_eq!(tcb.breakpoint(number), Ok(set));
-        }
+    let code = [0x1234, INSTRUCTION, 0, READ, 1];
+    let data = [
+        [0x1001, DATA, 1, WRITE, 1],
+        [0x1002, DATA, 2, READ_WRITE, 1],
+        [0x1004, DATA, 4, WRITE, 1],
+        [0x1008, DATA, 8, READ_WRITE, 1],
+        [0x100c, DATA, 4, if READS { READ } else { WRITE }, 1],
+    ];
+    let sets = INSTRUCTION_NUMBERS
+        .map(|number| (number, code))
+        .chain(DATA_NUMBERS.flat_map(|number| data.map(|set| (number, set))));
+    for (number, set) in sets {
+        let [address, kind, size, direction, _] = set;
+        tcb.set_breakpoint(number, address, kind, size, direction)?;
+        check_eq!(tcb.breakpoint(number), Ok(set));
     }
     tcb.unset_breakpoint(1)?;
     check_eq!(tcb.breakpoint(1).map(|words| words[4]), Ok(0));
@@ -128,32 +113,23 @@ fn what_was_set_can_be_asked(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-fn go_on(watched: &Watched) {
-    watched.reply.send(Message::empty(0));
-}
-
 fn an_instruction_stops_once_each_time(test: &mut Test) -> Outcome {
+    const TURNS: usize = if IS_PASSED { 3 } else { 1 };
     let watched = test.watched(|| {
-        for _ in 0..3 {
+        for _ in 0..TURNS {
             run_four();
             note('x');
         }
     })?;
-    watched.thread.tcb.set_breakpoint(2, address(four) + 1, INSTRUCTION, 0, READ)?;
+    set_at(&watched, 1, 2)?;
     watched.thread.start()?;
-    for _ in 0..3 {
+    for _ in 0..TURNS {
         let message = watched.message();
         check_eq!(message.length(), 4);
-        let expected = Fault::Debug {
-            pc: address(four) + 1,
-            reason: INSTRUCTION,
-            trigger: address(four) + 1,
-            breakpoint: 2,
-        };
-        check_eq!(Fault::from_message(&message), expected);
+        check_eq!(Fault::from_message(&message), stop_at(1, 2));
         go_on(&watched);
     }
-    check_eq!(noted(), "xxx");
+    check_eq!(noted(), if IS_PASSED { "xxx" } else { "x" });
     Ok(())
 }
 
@@ -174,6 +150,9 @@ fn read_it() {
     unsafe { load(variable()) };
 }
 
+/// A number for watchpoints.
+const WATCH: usize = DATA_NUMBERS.start + 1;
+
 fn accesses(test: &mut Test, direction: usize) -> Outcome<Watched> {
     let watched = test.watched(|| {
         read_it();
@@ -181,64 +160,138 @@ fn accesses(test: &mut Test, direction: usize) -> Outcome<Watched> {
         write_it(5);
         note('w');
     })?;
-    watched.thread.tcb.set_breakpoint(1, variable(), DATA, 8, direction)?;
+    watched
+        .thread
+        .tcb
+        .set_breakpoint(WATCH, variable(), DATA, 8, direction)?;
     watched.thread.start()?;
     Ok(watched)
 }
 
-fn writes_stop_behind_themselves(test: &mut Test) -> Outcome {
-    let watched = accesses(test, WRITE)?;
-    let expected = Fault::Debug {
-        pc: store as *const () as usize + crate::support::arch::STORE_BYTES,
+/// The fault at an access by a function whose first instruction has so many bytes.
+fn access_by(function: usize, bytes: usize) -> Fault {
+    Fault::Debug {
+        pc: if STOPS_BEHIND_ACCESS {
+            function + bytes
+        } else {
+            function
+        },
         reason: DATA,
         trigger: variable(),
-        breakpoint: 1,
-    };
-    check_eq!(watched.fault(), expected);
+        breakpoint: WATCH,
+    }
+}
+
+fn read_fault() -> Fault {
+    access_by(load as *const () as usize, LOAD_BYTES)
+}
+
+fn write_fault() -> Fault {
+    access_by(store as *const () as usize, STORE_BYTES)
+}
+
+fn writes_stop(test: &mut Test) -> Outcome {
+    let watched = accesses(test, WRITE)?;
+    check_eq!(watched.fault(), write_fault());
     check_eq!(noted(), "r");
+    // SAFETY: the thread is stopped.
+    let value = unsafe { load(variable()) };
+    check_eq!(value, if STOPS_BEHIND_ACCESS { 5 } else { 0 });
     go_on(&watched);
     check_eq!(noted(), "rw");
     // SAFETY: the thread has finished.
     check_eq!(unsafe { load(variable()) }, 5);
+    write_it(0);
+    Ok(())
+}
+
+fn reads_stop(test: &mut Test) -> Outcome {
+    if !READS {
+        return Ok(());
+    }
+    let watched = accesses(test, READ)?;
+    check_eq!(watched.fault(), read_fault());
+    check_eq!(noted(), "");
+    go_on(&watched);
+    check_eq!(noted(), "rw");
     Ok(())
 }
 
 fn reads_and_writes_stop(test: &mut Test) -> Outcome {
     let watched = accesses(test, READ_WRITE)?;
-    for (before, offset, function) in [
-        ("", crate::support::arch::LOAD_BYTES, load as *const () as usize),
-        ("r", crate::support::arch::STORE_BYTES, store as *const () as usize),
-    ] {
-        let expected = Fault::Debug {
-            pc: function + offset,
-            reason: DATA,
-            trigger: variable(),
-            breakpoint: 1,
-        };
-        check_eq!(watched.fault(), expected);
-        check_eq!(noted(), before);
+    check_eq!(watched.fault(), read_fault());
+    check_eq!(noted(), "");
+    go_on(&watched);
+    if IS_PASSED {
+        check_eq!(watched.fault(), write_fault());
+        check_eq!(noted(), "r");
         go_on(&watched);
     }
     check_eq!(noted(), "rw");
     Ok(())
 }
 
-fn every_breakpoint_works(test: &mut Test) -> Outcome {
+fn only_its_bytes_are_watched(test: &mut Test) -> Outcome {
     let watched = test.watched(|| {
-        run_four();
-        note('x');
+        for offset in [0, 2, 3, 1] {
+            // SAFETY: no other thread uses the variable now.
+            unsafe { ((variable() + offset) as *mut u8).write_volatile(0) };
+            note('x');
+        }
     })?;
-    for number in 0..COUNT {
-        let place = address(four) + number;
-        watched.thread.tcb.set_breakpoint(number, place, INSTRUCTION, 0, READ)?;
-    }
+    watched
+        .thread
+        .tcb
+        .set_breakpoint(WATCH, variable() + 1, DATA, 1, WRITE)?;
     watched.thread.start()?;
-    for number in 0..COUNT {
-        let fault = watched.fault();
-        check!(matches!(fault, Fault::Debug { breakpoint, .. } if breakpoint == number), "{fault:?}");
-        go_on(&watched);
+    let fault = watched.fault();
+    check!(
+        matches!(fault, Fault::Debug { trigger, breakpoint: WATCH, .. } if trigger == variable() + 1),
+        "{fault:?}"
+    );
+    check_eq!(noted(), "xxx");
+    go_on(&watched);
+    check_eq!(noted(), "xxxx");
+    Ok(())
+}
+
+fn every_breakpoint_works(test: &mut Test) -> Outcome {
+    for number in INSTRUCTION_NUMBERS {
+        let watched = test.watched(|| {
+            run_four();
+            note('x');
+        })?;
+        // All are set; the one in question comes first.
+        for other in INSTRUCTION_NUMBERS {
+            set_at(&watched, if other == number { 1 } else { 3 }, other)?;
+        }
+        watched.thread.start()?;
+        check_eq!(watched.fault(), stop_at(1, number));
+        test.delete(watched.thread.tcb)?;
     }
-    check_eq!(noted(), "x");
+    check_eq!(noted(), "");
+    Ok(())
+}
+
+fn every_watchpoint_works(test: &mut Test) -> Outcome {
+    for number in DATA_NUMBERS {
+        let watched = test.watched(|| {
+            write_it(0);
+            note('x');
+        })?;
+        watched
+            .thread
+            .tcb
+            .set_breakpoint(number, variable(), DATA, 4, WRITE)?;
+        watched.thread.start()?;
+        let fault = watched.fault();
+        check!(
+            matches!(fault, Fault::Debug { reason: DATA, breakpoint, .. } if breakpoint == number),
+            "{fault:?}"
+        );
+        test.delete(watched.thread.tcb)?;
+    }
+    check_eq!(noted(), "");
     Ok(())
 }
 
@@ -249,7 +302,7 @@ fn breakpoints_belong_to_one_thread(test: &mut Test) -> Outcome {
         run_four();
         note('x');
     })?;
-    watched.thread.tcb.set_breakpoint(0, address(four), INSTRUCTION, 0, READ)?;
+    set_at(&watched, 0, 0)?;
     watched.thread.start()?;
     // The breakpoint's thread waits; other threads that execute the same code are not stopped.
     run_four();
@@ -260,19 +313,75 @@ fn breakpoints_belong_to_one_thread(test: &mut Test) -> Outcome {
     check_eq!(noted(), "o");
     check!(watched.is_quiet());
     bell.signal();
-    check!(matches!(watched.fault(), Fault::Debug { reason: INSTRUCTION, .. }));
+    check_eq!(watched.fault(), stop_at(0, 0));
     run_four();
     go_on(&watched);
     check_eq!(noted(), "ox");
     Ok(())
 }
 
+fn threads_have_different_breakpoints(test: &mut Test) -> Outcome {
+    const TURNS: usize = if IS_PASSED { 3 } else { 1 };
+    let work = || {
+        for _ in 0..TURNS {
+            run_four();
+        }
+        note('x');
+    };
+    let (first, second) = (test.watched(work)?, test.watched(work)?);
+    // The same number at different places, and different numbers at the same place.
+    set_at(&first, 0, 0)?;
+    set_at(&second, 2, 0)?;
+    set_at(&second, 3, 1)?;
+    first.thread.start()?;
+    second.thread.start()?;
+    for _ in 0..TURNS {
+        check_eq!(first.fault(), stop_at(0, 0));
+        check_eq!(second.fault(), stop_at(2, 0));
+        go_on(&second);
+        check_eq!(second.fault(), stop_at(3, 1));
+        go_on(&first);
+        go_on(&second);
+    }
+    check_eq!(noted(), "xx");
+    Ok(())
+}
+
+fn calls_switch_breakpoints(test: &mut Test) -> Outcome {
+    let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    test.spawn_passive(ABOVE, move || {
+        let mut received = endpoint.recv(reply);
+        loop {
+            run_four();
+            note('s');
+            let answer = received.message.unwrap_or(Message::empty(0));
+            received = endpoint.reply_recv(answer, reply);
+        }
+    })?;
+    let watched = test.watched(move || {
+        endpoint.call(Message::empty(0));
+        note('c');
+        run_four();
+        note('x');
+    })?;
+    set_at(&watched, 3, 3)?;
+    watched.thread.start()?;
+    // Neither the server nor the test stops.
+    check_eq!(noted(), "sc");
+    endpoint.call(Message::empty(0));
+    check_eq!(noted(), "scs");
+    check_eq!(watched.fault(), stop_at(3, 3));
+    go_on(&watched);
+    check_eq!(noted(), "scsx");
+    Ok(())
+}
+
 fn a_thread_sets_its_own(test: &mut Test) -> Outcome {
     let tcb: userlib::cap::Tcb = test.tcb;
     let word = &raw const WORD as usize;
-    tcb.set_breakpoint(3, word, DATA, 8, READ_WRITE)?;
-    check_eq!(tcb.breakpoint(3), Ok([word, DATA, 8, READ_WRITE, 1]));
-    tcb.unset_breakpoint(3)?;
+    tcb.set_breakpoint(WATCH, word, DATA, 8, READ_WRITE)?;
+    check_eq!(tcb.breakpoint(WATCH), Ok([word, DATA, 8, READ_WRITE, 1]));
+    tcb.unset_breakpoint(WATCH)?;
     // SAFETY: the word is readable.
     unsafe { load(word) };
     Ok(())
@@ -284,77 +393,77 @@ fn cleared_breakpoints_stop_no_thread(test: &mut Test) -> Outcome {
         run_four();
         note('x');
     })?;
-    let tcb = watched.thread.tcb;
-    tcb.set_breakpoint(0, address(four), INSTRUCTION, 0, READ)?;
+    set_at(&watched, 0, 0)?;
     watched.thread.start()?;
-    check!(matches!(watched.fault(), Fault::Debug { reason: INSTRUCTION, .. }));
-    tcb.unset_breakpoint(0)?;
+    check_eq!(watched.fault(), stop_at(0, 0));
+    watched.thread.tcb.unset_breakpoint(0)?;
     go_on(&watched);
     check_eq!(noted(), "x");
     Ok(())
 }
 
-/// A thread that is stopped at the first instruction of [`four`].
-fn stopped(test: &mut Test) -> Outcome<Watched> {
-    let watched = test.watched(|| {
+fn a_deleted_thread_leaves_none(test: &mut Test) -> Outcome {
+    for _ in 0..3 {
+        let watched = test.watched(|| {
+            run_four();
+            note('x');
+        })?;
+        for number in INSTRUCTION_NUMBERS {
+            check_eq!(
+                watched.thread.tcb.breakpoint(number).map(|words| words[4]),
+                Ok(0)
+            );
+            set_at(&watched, 0, number)?;
+        }
+        watched
+            .thread
+            .tcb
+            .set_breakpoint(DATA_NUMBERS.end - 1, variable(), DATA, 8, READ_WRITE)?;
+        watched.thread.start()?;
+        check!(matches!(
+            watched.fault(),
+            Fault::Debug {
+                reason: INSTRUCTION,
+                ..
+            }
+        ));
+        test.delete(watched.thread.tcb)?;
         run_four();
-        note('x');
+        read_it();
+        test.spawn(ABOVE, || {
+            run_four();
+            read_it();
+            note('o');
+        })?;
+    }
+    check_eq!(noted(), "ooo");
+    Ok(())
+}
+
+fn breakpoints_move_along(test: &mut Test) -> Outcome {
+    let cores = test.further_cores().end;
+    let watched = test.watched(|| {
+        loop {
+            run_four();
+        }
     })?;
-    let tcb = watched.thread.tcb;
-    tcb.set_breakpoint(0, address(four), INSTRUCTION, 0, READ)?;
-    watched.thread.start()?;
-    check!(matches!(watched.fault(), Fault::Debug { reason: INSTRUCTION, .. }));
-    tcb.unset_breakpoint(0)?;
-    Ok(watched)
-}
-
-/// Checks that the thread has made `executed` steps of [`four`].
-#[track_caller]
-fn check_step(watched: &Watched, executed: usize) {
-    let message = watched.message();
-    check_eq!(message.length(), 2);
-    check_eq!(message.word(0), address(four) + executed);
-    check_eq!(message.word(1), SINGLE_STEP);
-}
-
-fn instructions_are_counted(test: &mut Test) -> Outcome {
-    let watched = stopped(test)?;
-    check_eq!(watched.thread.tcb.step(0, 1), Ok(false));
-    go_on(&watched);
-    check_step(&watched, 1);
-    // A reply without words means one more step; a reply with a word states the number of steps.
-    go_on(&watched);
-    check_step(&watched, 2);
-    watched.reply.send(Message::new(0, &[2]));
-    check_step(&watched, 4);
-    Ok(())
-}
-
-fn stepping_ends(test: &mut Test) -> Outcome {
-    let watched = stopped(test)?;
-    watched.thread.tcb.step(0, 2)?;
-    go_on(&watched);
-    check_step(&watched, 2);
-    watched.reply.send(Message::new(0, &[0]));
-    check_eq!(noted(), "x");
-    let watched = stopped(test)?;
-    watched.thread.tcb.step(0, 1)?;
-    check_eq!(watched.thread.tcb.step(0, 0), Ok(false));
-    go_on(&watched);
-    check_eq!(noted(), "xx");
-    Ok(())
-}
-
-fn stepping_survives_new_flags(test: &mut Test) -> Outcome {
-    let watched = stopped(test)?;
-    let tcb = watched.thread.tcb;
-    tcb.step(0, 1)?;
-    let mut registers = tcb.read_registers(false)?;
-    registers.0[FLAGS] = 0;
-    registers.0[PC] = address(four) + 1;
-    tcb.write_registers(false, &registers)?;
-    go_on(&watched);
-    check_step(&watched, 2);
+    for turn in 0..4 * cores {
+        let context = watched.thread.sched_context;
+        test.control_of(turn % cores).configure(context, &SLICE)?;
+        if turn == 0 || !IS_PASSED {
+            set_at(&watched, 1, 2)?;
+        }
+        if turn == 0 {
+            watched.thread.start()?;
+        } else {
+            go_on(&watched);
+        }
+        let message = watched.endpoint.recv(watched.reply).message;
+        let fault = Fault::from_message(&message.unwrap_or(Message::empty(0)));
+        check_eq!(fault, stop_at(1, 2));
+        run_four();
+    }
+    test.delete(watched.thread.tcb)?;
     Ok(())
 }
 
@@ -374,18 +483,19 @@ fn software_breaks_are_told(test: &mut Test) -> Outcome {
     })?;
     watched.thread.start()?;
     let message = watched.message();
+    let place = software as *const () as usize;
     check_eq!(message.length(), 2);
-    check_eq!((message.word(0), message.word(1)), (address(software) + 1, SOFTWARE));
+    check_eq!(message.word(1), SOFTWARE);
+    if STOPS_BEHIND_BREAK {
+        check_eq!(message.word(0), place + 1);
+    } else {
+        check_eq!(message.word(0), place);
+        let tcb = watched.thread.tcb;
+        let mut registers = tcb.read_registers(false)?;
+        registers.0[PC] = place + 4;
+        tcb.write_registers(false, &registers)?;
+    }
     go_on(&watched);
     check_eq!(noted(), "x");
-    Ok(())
-}
-
-fn own_trap_flags_are_exceptions(test: &mut Test) -> Outcome {
-    let fault = test.fault_of(|| {
-        // SAFETY: it only stops the thread.
-        unsafe { trap_itself() };
-    })?;
-    check!(matches!(fault, Fault::UserException { number: 1, code: 0, .. }), "{fault:?}");
     Ok(())
 }

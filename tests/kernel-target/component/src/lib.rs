@@ -104,8 +104,14 @@ groups![
     #[cfg(target_arch = "x86_64")]
     x86_avx,
     #[cfg(target_arch = "x86_64")]
+    x86_breakpoints,
+    #[cfg(not(feature = "devices-imx31"))]
     breakpoints,
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(target_arch = "arm"))]
+    breakpoints_steps,
+    #[cfg(all(target_arch = "arm", not(feature = "devices-imx31")))]
+    arm_breakpoints,
+    #[cfg(feature = "devices-imx31")]
     no_breakpoints,
     domain,
     hostile,

@@ -19,6 +19,7 @@ use crate::aarch32::{
     self, Aarch32, CacheOperation, Capability, Context, FrameCap, HardwareAsid, Mapping, Spaces,
     Words32, cp15,
 };
+use crate::breakpoints::{InContext as Breakpoints, Registers, Stepping};
 use crate::cap::Root;
 use crate::machine::{Booted, ExecutionState};
 use crate::platform::Platform;
@@ -141,6 +142,30 @@ impl ExecutionState for State {
 
     fn saved_timer(context: &mut Context) -> &mut InContext {
         &mut context.timer
+    }
+
+    const STEPPING: Stepping = Stepping::Mismatch;
+    /// That of Thumb instructions.
+    const INSTRUCTION_ALIGNMENT: usize = 2;
+
+    fn start_breakpoints() -> bool {
+        version::breakpoints::start()
+    }
+
+    fn load_breakpoints(before: &Registers, wanted: &Registers) {
+        version::breakpoints::load(before, wanted);
+    }
+
+    fn debug(context: &Context) -> &Breakpoints {
+        &context.debug
+    }
+
+    fn debug_mut(context: &mut Context) -> &mut Breakpoints {
+        &mut context.debug
+    }
+
+    fn begin_step(context: &mut Context) {
+        context.begin_step();
     }
 
     fn root_operation(method: Method) -> Option<CacheOperation> {

@@ -2,6 +2,7 @@
 
 use core::cell::UnsafeCell;
 
+use abi::config::HARDWARE_DEBUG;
 use kernel::arch::UserContext;
 use kernel::cores::CoreHandle;
 use kernel::object::Fault;
@@ -9,7 +10,8 @@ use kernel::sched::CORES;
 
 use super::{Machine, version};
 use crate::aarch32::cp15;
-use crate::machine::fpu;
+use crate::breakpoints::Event;
+use crate::machine::{debug, fpu};
 use crate::platform::Platform;
 use crate::timer::Timer;
 use crate::user_timer;
@@ -45,6 +47,14 @@ pub(crate) fn start() {
 /// The fault status bits of a data or instruction abort; the other bits are reserved.
 const STATUS: usize = 0x3fff;
 
+/// DFSR.WnR.
+const IS_WRITE: usize = 1 << 11;
+
+/// Whether the fault status of an abort is that of a debug event (ARM DDI 0406, table B3-23).
+const fn is_debug_event(status: usize) -> bool {
+    HARDWARE_DEBUG && status & 0x40f == 0b00010
+}
+
 /// Handles an undefined instruction of the current thread.
 pub fn undefined<P: Platform>(core: &mut CoreHandle<Machine<P>>) {
     core.handle_exception(|kernel| {
@@ -59,6 +69,14 @@ pub fn undefined<P: Platform>(core: &mut CoreHandle<Machine<P>>) {
 /// Handles a failed instruction fetch of the current thread.
 pub fn prefetch_abort<P: Platform>(core: &mut CoreHandle<Machine<P>>) {
     let status = cp15::instruction_fault_status() & STATUS;
+    if is_debug_event(status) {
+        let event = if version::breakpoints::is_software() {
+            Event::Software
+        } else {
+            Event::Instruction
+        };
+        return core.handle_debug_exception(|kernel| debug::handle(kernel, event));
+    }
     core.handle_exception(|kernel| {
         let thread = kernel.core.current?;
         Some(Fault::Vm {
@@ -73,6 +91,12 @@ pub fn prefetch_abort<P: Platform>(core: &mut CoreHandle<Machine<P>>) {
 pub fn data_abort<P: Platform>(core: &mut CoreHandle<Machine<P>>) {
     let status = cp15::data_fault_status() & STATUS;
     let address = cp15::data_fault_address();
+    if is_debug_event(status) {
+        let write = status & IS_WRITE != 0;
+        return core.handle_debug_exception(|kernel| {
+            debug::handle(kernel, Event::Data { address, write })
+        });
+    }
     core.handle_fault(Fault::Vm {
         address,
         status,

@@ -102,17 +102,20 @@ pub const FORMS: &[Form] = {
     ]
 };
 
-/// Methods that cannot succeed: the component holds no capability for secure monitor calls, and this kernel
-/// has no breakpoint driver. The i.MX31's interrupt controller has neither trigger modes nor
-/// software-generated interrupts.
+/// Methods that cannot succeed: the component holds no capability for secure monitor calls. The i.MX31's interrupt
+/// controller has neither trigger modes nor software-generated interrupts, and its emulator no debug registers.
 pub const NEVER: &[Method] = &[
     #[cfg(feature = "devices-imx31")]
     Method::ArmIrqIssueIrqHandlerTrigger,
     #[cfg(feature = "devices-imx31")]
     Method::ArmIrqIssueSgiSignal,
-    Method::ArmSmcCall,
+    #[cfg(feature = "devices-imx31")]
     Method::TcbSetBreakpoint,
+    #[cfg(feature = "devices-imx31")]
     Method::TcbGetBreakpoint,
+    #[cfg(feature = "devices-imx31")]
     Method::TcbUnsetBreakpoint,
+    #[cfg(feature = "devices-imx31")]
     Method::TcbConfigureSingleStepping,
+    Method::ArmSmcCall,
 ];

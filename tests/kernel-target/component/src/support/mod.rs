@@ -5,6 +5,7 @@ mod busy;
 mod check;
 mod cores;
 pub mod counters;
+pub mod debugger;
 mod elsewhere;
 pub mod events;
 mod faults;

@@ -21,7 +21,7 @@
 
 use core::mem::offset_of;
 
-use abi::config::DOMAINS;
+use abi::config::{DOMAINS, HARDWARE_DEBUG};
 use abi::registers::MESSAGE_REGISTERS;
 use abi::{Rights, Syscall};
 use kernel::cap::{Packing, RawCap};
@@ -31,6 +31,8 @@ use kernel::sched::BIG_LOCK;
 
 use super::{CoreLocal, Machine, State};
 use crate::aarch32::{Context, KnownSpace, Spaces};
+use crate::breakpoints::Debug;
+use crate::machine::debug::Unit;
 use crate::machine::fpu::Fpu;
 use crate::platform::Platform;
 use crate::timer::{Counter, Timer};
@@ -58,6 +60,7 @@ impl<P: Platform> Offsets<P> {
 
     const SPACES: usize = offset_of!(Machine<P>, spaces);
     const FPU: usize = offset_of!(Machine<P>, fpu);
+    const DEBUG: usize = offset_of!(Machine<P>, debug);
     const TIMER: usize = offset_of!(Machine<P>, user_timer);
 
     /// How the assembly reads the clock: not, from the virtual counter, or from memory; and where the address is.
@@ -119,6 +122,7 @@ pub extern "C" fn system_call_entry<P: Platform>() {
         TIMER_OPEN = const Offsets::<P>::arch(
             Offsets::<P>::TIMER + UserTimer::<Machine<P>>::OPEN
         ),
+        DEBUG_IN_USE = const Offsets::<P>::arch(Offsets::<P>::DEBUG + Unit::ACTIVE),
         // Core-local data.
         KERNEL = const CoreLocal::KERNEL,
         LOCAL_CURRENT = const CoreLocal::CURRENT,
@@ -130,6 +134,7 @@ pub extern "C" fn system_call_entry<P: Platform>() {
         THREAD_LOCAL = const Context::THREAD_LOCAL - Context::RETURN_STATE,
         THREAD_LOCAL_READ_ONLY = const Context::THREAD_LOCAL_READ_ONLY - Context::RETURN_STATE,
         SPACE = const Offsets::<P>::SPACE + KnownSpace::SPACE as isize,
+        DEBUG_ACTIVE = const Context::DEBUG + Debug::ACTIVE - Context::RETURN_STATE,
         // Other objects.
         REPLY_ABOVE_WHICH = const Of::<P>::REPLY_ABOVE_WHICH,
         ENDPOINT_THRESHOLD = const Endpoint::<Machine<P>>::THRESHOLD,
@@ -150,6 +155,7 @@ pub extern "C" fn system_call_entry<P: Platform>() {
         COUNTER_AT = const Offsets::<P>::COUNTER.1,
         CONSUMED = const Offsets::<P>::core(Of::<P>::KERNEL_CONSUMED),
         DOMAINS = const DOMAINS,
+        HARDWARE_DEBUG = const HARDWARE_DEBUG as usize,
         BIG_LOCK = const BIG_LOCK as usize,
         ARMV6 = const cfg!(not(target_feature = "v7")) as usize,
         USER_TIMER = const P::Timer::FOR_USERS as usize,

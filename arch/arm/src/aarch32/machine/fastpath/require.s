@@ -54,8 +54,15 @@
     blne    8b
     .endm
 
-@ Exits to the slow path unless the result of the address space lookup of the thread at r8 is still valid.
+@ Exits to the slow path unless the result of the address space lookup of the thread at r8 is still valid, or if
+@ debug registers are, or have to be, in use.
     .macro  require_known
+    .if     {HARDWARE_DEBUG}
+    ldrb    r6, [r8, #{DEBUG_ACTIVE}]
+    ldrb    r7, [r12, #{DEBUG_IN_USE}]
+    orrs    r6, r6, r7
+    bne     9b
+    .endif
     ldrd    r6, r7, [r8, #{SPACE}]
     ldr     lr, [r8, #{VSPACE}]
     teq     lr, r6

@@ -21,6 +21,8 @@ pub(super) use own::FIXED_VECTORS;
 pub(super) use own::SHARED_PREDICTIONS;
 /// The low bits of TTBR0: the attributes of table walks.
 pub(super) use own::WALK;
+/// The debug registers.
+pub(super) use own::breakpoints;
 /// Makes writes to a range of addresses visible to table walks.
 pub(super) use own::cache::clean_table;
 /// Waits until earlier memory accesses and cache and TLB maintenance are complete (DSB).

@@ -5,6 +5,7 @@
 //! leaves to software (ARM DDI 0274, section 6.3) a thread gets an undefined-instruction fault, unless
 //! it selects the unit's RunFast mode.
 
+pub(crate) mod breakpoints;
 pub(super) mod cache;
 mod cp15;
 

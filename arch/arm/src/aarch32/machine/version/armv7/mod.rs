@@ -1,5 +1,6 @@
 //! ARMv7-A.
 
+pub(crate) mod breakpoints;
 pub(super) mod cache;
 mod cp15;
 mod debug;

@@ -20,6 +20,8 @@ pub const STOPS_BEHIND_BREAK: bool = false;
 pub const READS: bool = true;
 /// Whether a thread that has stopped stops there again the next time.
 pub const IS_PASSED: bool = true;
+/// Whether a step counts that ends at a breakpoint.
+pub const COUNTS_TO_BREAKPOINT: bool = true;
 /// Addresses that are not users'.
 pub const BEYOND: [usize; 2] = [1 << 63, 1 << 47];
 /// Breakpoints that are refused: number, address, kind, size, direction.

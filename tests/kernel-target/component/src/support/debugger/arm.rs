@@ -21,6 +21,8 @@ pub const READS: bool = true;
 /// Whether a thread that has stopped stops there again the next time: not in QEMU, which has no breakpoints that stop
 /// at all instructions but one.
 pub const IS_PASSED: bool = false;
+/// Whether a step counts that ends at a breakpoint.
+pub const COUNTS_TO_BREAKPOINT: bool = true;
 /// Addresses that are not users'.
 pub const BEYOND: [usize; 2] = [0xe000_0000, 0xffff_f000];
 /// Breakpoints that are refused: number, address, kind, size, direction.

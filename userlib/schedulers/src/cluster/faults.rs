@@ -3,7 +3,7 @@
 use super::Cluster;
 use crate::task::TaskId;
 use crate::tests::Fault;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
     pub(super) fn first_ready(&self) -> Option<(Instant, TaskId)> {
@@ -26,32 +26,39 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
     pub(crate) fn check(&self) {
         let mut latest_linked = Instant(0);
         for id in self.ids() {
+            let linked = self.cores.iter().position(|place| place.is_linked(id));
             let Ok(job) = self.job(id) else {
                 assert!(!self.ready.contains(id));
-                assert!(!self.linked.contains(&Some(id)));
+                assert!(linked.is_none());
                 continue;
             };
             assert!(!self.releases.contains(id));
-            let states = [job.blocked, self.ready.contains(id), job.linked.is_some()];
+            let states = [job.blocked, self.ready.contains(id), linked.is_some()];
             assert_eq!(states.iter().filter(|it| **it).count(), 1, "{job:?}");
-            if let Some(core) = job.linked {
-                assert_eq!(self.linked[core], Some(id));
+            if let Some(core) = linked {
+                assert_eq!(self.cores[core].linked, Some((job.effective, id)));
                 latest_linked = latest_linked.max(job.effective);
             }
-            let runs_on =
-                (0..CORES).filter(|&core| self.scheduled[core] == super::Running::Job(id));
-            assert!(runs_on.eq(job.scheduled), "{job:?}");
-            let keeps = job.linked == job.scheduled || job.non_preemptible;
-            assert!(job.scheduled.is_none() || keeps, "{job:?}");
+            let runs_on: Vec<_> = (0..CORES)
+                .filter(|&core| self.cores[core].runs(id))
+                .collect();
+            assert!(runs_on.len() <= 1, "{job:?}");
+            let scheduled = runs_on.first().copied();
+            let keeps = linked == scheduled || job.non_preemptible;
+            assert!(scheduled.is_none() || keeps, "{job:?}");
         }
-        assert_eq!(
-            self.linked.iter().flatten().count(),
-            self.ids()
-                .filter(|id| self.job(*id).is_ok_and(|job| job.linked.is_some()))
-                .count()
-        );
+        let linked = self.cores.iter().filter_map(|place| place.linked);
+        for (_, id) in linked {
+            let places = self.cores.iter().filter(|place| place.is_linked(id));
+            assert_eq!(places.count(), 1);
+            assert!(self.job(id).is_ok());
+        }
+        for place in &self.cores {
+            let runs = matches!(place.scheduled, super::Running::Job(_));
+            assert!(runs || place.remaining == Duration::UNLIMITED);
+        }
         if let Some((first, _)) = self.ready.first() {
-            assert!(self.linked.iter().all(Option::is_some));
+            assert!(self.cores.iter().all(|place| place.linked.is_some()));
             assert!(latest_linked <= first);
         }
     }

@@ -1,8 +1,8 @@
 //! Which job is linked to which core, and what follows for what the cores run.
 
-use super::{Action, Cluster, Core, Running};
+use super::{Action, Cluster, Core, Place, Running};
 use crate::task::TaskId;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
     /// Links the ready jobs with the earliest deadlines: to cores without link, else to the core of the linked
@@ -19,21 +19,22 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
                 return;
             };
             self.ready.remove(id);
-            self.link(id, core);
+            self.link(first, core);
         }
     }
 
     /// A job is released. If all cores have links, and it displaces a job, it needs no place in the ready queue.
     #[inline]
     pub(super) fn link_or_wait(&mut self, id: TaskId, deadline: Instant) {
-        let all_linked = self.linked.iter().all(Option::is_some);
+        let job = (deadline, id);
+        let all_linked = self.cores.iter().all(|place| place.linked.is_some());
         let core = if all_linked {
-            self.displace_latest((deadline, id))
+            self.displace_latest(job)
         } else {
             None
         };
         match core {
-            Some(core) => self.link(id, core),
+            Some(core) => self.link(job, core),
             None => self.ready.set(id, deadline),
         }
     }
@@ -42,15 +43,14 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
     /// link does not count any more.
     #[inline]
     fn displace_latest(&mut self, first: (Instant, TaskId)) -> Option<Core> {
-        let (latest, core) = self.latest_linked()?;
+        let linked = self.cores.iter().zip(0..);
+        let linked = linked.filter_map(|(place, core)| Some((place.linked?, core)));
+        let (latest, core) = linked.max()?;
         if !self.displaces(first, latest) {
             return None;
         }
         let (deadline, id) = latest;
         self.ready.set(id, deadline);
-        if let Ok(job) = self.job_mut(id) {
-            job.linked = None;
-        }
         Some(core)
     }
 
@@ -59,101 +59,96 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
     #[inline]
     pub(super) fn apply_links(&mut self, act: &mut impl FnMut(Action)) {
         for core in (0..CORES).rev() {
-            let running = self.scheduled[core];
-            if let Running::Job(id) = running {
-                if self.linked[core] == Some(id) {
+            let place = self.cores[core];
+            if let Running::Job(id) = place.scheduled {
+                if place.is_linked(id) {
                     continue;
                 }
                 if let Ok(job) = self.job_mut(id) {
                     if job.non_preemptible {
                         continue;
                     }
-                    job.scheduled = None;
+                    job.remaining = place.remaining;
                 }
             }
-            match self.linked[core] {
-                Some(id) => {
-                    self.scheduled[core] = Running::Job(id);
-                    if let Some(entry) = &mut self.entries[id.index()] {
+            let mut next = Place {
+                linked: place.linked,
+                ..Place::FREE
+            };
+            let action = match place.linked {
+                Some((_, id)) => {
+                    next.scheduled = Running::Job(id);
+                    if let Ok(entry) = self.entry_mut(id)
+                        && let Some(job) = &entry.job
+                    {
+                        next.remaining = job.remaining;
                         entry.last = core;
-                        if let Some(job) = &mut entry.job {
-                            job.scheduled = Some(core);
-                        }
                     }
-                    act(Action::Dispatch { core, task: id });
+                    Action::Dispatch { core, task: id }
                 }
-                None => {
-                    self.scheduled[core] = Running::Nothing;
-                    if running != Running::Nothing {
-                        act(Action::Idle { core });
-                    }
-                }
-            }
+                None if place.scheduled == Running::Nothing => continue,
+                None => Action::Idle { core },
+            };
+            self.cores[core] = next;
+            act(action);
         }
     }
 
     /// Takes the task's job from the ready queue or its core, which then runs `left`.
+    #[inline]
     pub(super) fn withdraw(&mut self, id: TaskId, left: Running) {
         self.ready.remove(id);
-        let Ok(job) = self.job_mut(id) else {
-            return;
-        };
-        job.non_preemptible = false;
-        let (linked, scheduled) = (job.linked.take(), job.scheduled.take());
-        if let Some(core) = linked
-            && !self.forgets_links()
-        {
-            self.linked[core] = None;
+        for core in 0..CORES {
+            if self.cores[core].is_linked(id) && !self.forgets_links() {
+                self.cores[core].linked = None;
+            }
+            if self.cores[core].runs(id) {
+                let remaining = self.cores[core].remaining;
+                if let Ok(job) = self.job_mut(id) {
+                    job.remaining = remaining;
+                }
+                self.cores[core].scheduled = left;
+                self.cores[core].remaining = Duration::UNLIMITED;
+            }
         }
-        if let Some(core) = scheduled {
-            self.scheduled[core] = left;
+    }
+
+    /// The effective deadline of the task's job has changed.
+    pub(super) fn reorder(&mut self, id: TaskId, deadline: Instant) {
+        if self.ready.contains(id) {
+            self.ready.set(id, deadline);
+        }
+        if let Some(place) = self.cores.iter_mut().find(|place| place.is_linked(id)) {
+            place.linked = Some((deadline, id));
         }
     }
 
     /// Links a job that is not in the ready queue to a core without a link that counts. A job that runs stays where it runs:
     /// then that core's link moves to `core` in exchange, and no job migrates.
     #[inline]
-    fn link(&mut self, id: TaskId, core: Core) {
-        let Ok(job) = self.job_mut(id) else {
-            return;
-        };
-        let target = job.scheduled.unwrap_or(core);
-        job.linked = Some(target);
-        let exchanged = self.linked[target].replace(id);
-        if target == core {
-            return;
-        }
-        self.linked[core] = exchanged;
-        if let Some(moved) = exchanged
-            && let Ok(job) = self.job_mut(moved)
-        {
-            job.linked = Some(core);
+    fn link(&mut self, job: (Instant, TaskId), core: Core) {
+        let runs_on = self.cores.iter().position(|place| place.runs(job.1));
+        let target = runs_on.unwrap_or(core);
+        let exchanged = self.cores[target].linked.replace(job);
+        if target != core {
+            self.cores[core].linked = exchanged;
         }
     }
 
     /// The core for a job if one has no link: the scheduler's own if no core has one, else the one where the
     /// task ran last.
+    #[inline]
     fn core_without_link(&self, id: TaskId) -> Option<Core> {
-        if self.linked.iter().all(Option::is_some) {
+        let mut linked = self.cores.iter().map(|place| place.linked.is_some());
+        if linked.clone().all(|linked| linked) {
             return None;
         }
-        if self.linked.iter().all(Option::is_none) {
+        if !linked.any(|linked| linked) {
             return Some(0);
         }
         let last = self.entry(id).map_or(0, |entry| entry.last);
         let mut cores = [last].into_iter().chain(0..CORES);
-        cores.find(|&core| self.linked[core].is_none())
-    }
-
-    /// The linked job with the latest effective deadline, and its core.
-    #[inline]
-    fn latest_linked(&self) -> Option<((Instant, TaskId), Core)> {
-        let linked = (0..CORES).filter_map(|core| {
-            let id = self.linked[core]?;
-            let deadline = self.job(id).map_or(Instant::NEVER, |job| job.effective);
-            Some(((deadline, id), core))
-        });
-        linked.max()
+        cores.find(|&core| self.cores[core].linked.is_none())
     }
 }
 

@@ -105,12 +105,10 @@ struct Job {
     deadline: Instant,
     /// The deadline by which it is scheduled.
     effective: Instant,
-    /// What is left of its budget.
+    /// What is left of its budget, while it does not run.
     remaining: Duration,
     blocked: bool,
     non_preemptible: bool,
-    linked: Option<Core>,
-    scheduled: Option<Core>,
 }
 
 impl Entry {
@@ -119,6 +117,37 @@ impl Entry {
         let period = self.task.period.0;
         let missed = (now - self.next).0.div_ceil(period);
         self.next = self.next + Duration(missed * period);
+    }
+
+    /// The next release, if it is known.
+    fn next_release(&self) -> Option<Instant> {
+        (self.task.arrivals != Arrivals::Sporadic).then_some(self.next)
+    }
+}
+
+/// A core: all that a decision needs of the jobs linked to it and scheduled on it.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// The linked job, with its effective deadline.
+    linked: Option<(Instant, TaskId)>,
+    scheduled: Running,
+    /// What is left of the scheduled job's budget; unlimited if there is none.
+    remaining: Duration,
+}
+
+impl Place {
+    const FREE: Self = Self {
+        linked: None,
+        scheduled: Running::Nothing,
+        remaining: Duration::UNLIMITED,
+    };
+
+    fn is_linked(&self, id: TaskId) -> bool {
+        self.linked.is_some_and(|(_, linked)| linked == id)
+    }
+
+    fn runs(&self, id: TaskId) -> bool {
+        self.scheduled == Running::Job(id)
     }
 }
 
@@ -139,8 +168,7 @@ pub struct Cluster<const CORES: usize, const TASKS: usize> {
     releases: Queue<Instant, TASKS>,
     /// Tasks whose job is neither linked nor blocked, by effective deadline.
     ready: Queue<Instant, TASKS>,
-    linked: [Option<TaskId>; CORES],
-    scheduled: [Running; CORES],
+    cores: [Place; CORES],
     mode: Mode,
     low_tasks: LowTasks,
     granularity: Duration,
@@ -155,8 +183,7 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
             entries: [const { None }; TASKS],
             releases: Queue::default(),
             ready: Queue::default(),
-            linked: [None; CORES],
-            scheduled: [Running::Nothing; CORES],
+            cores: [Place::FREE; CORES],
             mode: Mode::Low,
             low_tasks,
             granularity: Duration(0),
@@ -207,7 +234,7 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
     /// Removes a task and its job.
     pub fn remove(&mut self, id: TaskId) -> Result<(), Error> {
         self.entry(id)?;
-        self.depart(id, Running::Stale);
+        self.withdraw(id, Running::Stale);
         self.releases.remove(id);
         self.entries[id.index()] = None;
         Ok(())
@@ -231,27 +258,32 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
     }
 
     /// The running thread of the task has completed its job, and waits.
+    #[inline]
     pub fn complete(&mut self, id: TaskId, now: Instant) -> Result<Completion, Error> {
-        let job = self.job(id)?;
-        let completion = Completion {
+        let entry = self.entry_mut(id)?;
+        let job = entry.job.take().ok_or(Error::NoJob)?;
+        // Releases that passed meanwhile would have deadlines too early for what the other tasks expect.
+        if job.effective == Instant::NEVER {
+            entry.drop_releases(now);
+        }
+        let next = entry.next_release();
+        self.withdraw(id, Running::Nothing);
+        if let Some(next) = next {
+            self.releases.set(id, next);
+        }
+        Ok(Completion {
             response: now - job.release,
             late: now - job.deadline,
-        };
-        let in_background = job.effective == Instant::NEVER;
-        self.depart(id, Running::Nothing);
-        // Releases that passed meanwhile would have deadlines too early for what the other tasks expect.
-        if in_background {
-            self.entry_mut(id)?.drop_releases(now);
-        }
-        self.expect_release(id);
-        Ok(completion)
+        })
     }
 
     /// The running thread of the task waits for something in the middle of its job.
     pub fn block(&mut self, id: TaskId) -> Result<(), Error> {
         self.job(id)?;
         self.withdraw(id, Running::Nothing);
-        self.job_mut(id)?.blocked = true;
+        let job = self.job_mut(id)?;
+        job.blocked = true;
+        job.non_preemptible = false;
         Ok(())
     }
 
@@ -275,42 +307,42 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
     /// Schedules the task's present job by another deadline. The one that it must keep does not change.
     pub fn set_deadline(&mut self, id: TaskId, deadline: Instant) -> Result<(), Error> {
         self.job_mut(id)?.effective = deadline;
-        if self.ready.contains(id) {
-            self.ready.set(id, deadline);
-        }
+        self.reorder(id, deadline);
         Ok(())
     }
 
     /// Charges execution to the job that runs on the core, before its completion is reported. What counts is
     /// what the job's scheduling context has consumed: higher-priority threads may have run there as well.
     pub fn charge(&mut self, core: Core, consumed: Duration) {
-        if let Running::Job(id) = self.scheduled[core]
-            && let Ok(job) = self.job_mut(id)
-            && job.remaining != Duration::UNLIMITED
-        {
-            job.remaining = job.remaining - consumed;
+        let remaining = &mut self.cores[core].remaining;
+        if *remaining != Duration::UNLIMITED {
+            *remaining = *remaining - consumed;
         }
     }
 
     /// Decides what runs, after the events of one instant have been reported. Returns the instant at which it
     /// must be called again if no event comes before: the next release, or the earliest end of a budget.
+    #[inline]
     pub fn decide(&mut self, now: Instant, act: &mut impl FnMut(Action)) -> Instant {
-        self.handle_overruns(act);
-        self.return_to_low(act);
-        while let Some((release, id)) = self.releases.first()
-            && release <= now
-        {
-            self.release(id, release, now, act);
+        for core in 0..CORES {
+            if self.cores[core].remaining == Duration(0) {
+                self.handle_overrun(core, act);
+            }
         }
+        if self.mode == Mode::High {
+            self.return_to_low(act);
+        }
+        let next = loop {
+            match self.releases.first() {
+                Some((release, id)) if release <= now => self.release(id, release, now, act),
+                first => break first.map_or(Instant::NEVER, |(release, _)| release),
+            }
+        };
         self.link_earliest();
         self.apply_links(act);
-        let first = self.releases.first();
-        let release = first.map_or(Instant::NEVER, |(release, _)| release);
-        let budgets = self
-            .running()
-            .filter_map(|id| self.job(id).ok())
-            .map(|job| now + job.remaining.max(self.granularity));
-        budgets.fold(release, Instant::min)
+        let remaining = self.cores.iter().map(|place| place.remaining);
+        let budgets = remaining.map(|left| now + left.max(self.granularity));
+        budgets.fold(next, Instant::min)
     }
 
     /// The job of a task that is released and not completed: its effective deadline.
@@ -345,22 +377,9 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
         (0..TASKS).map(|index| TaskId(index as u16))
     }
 
-    /// The tasks whose jobs run.
-    fn running(&self) -> impl Iterator<Item = TaskId> + '_ {
-        self.scheduled.iter().filter_map(|running| match running {
-            Running::Job(id) => Some(*id),
-            _ => None,
-        })
-    }
-
     /// Releases the task's next job at `release`, which is not later than `now`.
-    fn release(
-        &mut self,
-        id: TaskId,
-        release: Instant,
-        now: Instant,
-        act: &mut impl FnMut(Action),
-    ) {
+    #[inline]
+    fn release(&mut self, id: TaskId, release: Instant, now: Instant, act: &mut dyn FnMut(Action)) {
         self.releases.remove(id);
         let Some(entry) = &mut self.entries[id.index()] else {
             return;
@@ -368,15 +387,7 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
         let timing = modes::timing(&entry.task, self.mode, self.low_tasks);
         entry.next = release + timing.period;
         let Some(effective) = timing.effective else {
-            // Stopped: the releases of this time are dropped.
-            match entry.task.arrivals {
-                Arrivals::Sporadic => act(Action::Aborted { task: id }),
-                Arrivals::Periodic { .. } => {
-                    entry.drop_releases(now);
-                    self.releases.set(id, entry.next);
-                }
-            }
-            return;
+            return self.drop_release(id, now, act);
         };
         let effective = release + effective;
         entry.job = Some(Job {
@@ -386,50 +397,43 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
             remaining: timing.budget,
             blocked: false,
             non_preemptible: false,
-            linked: None,
-            scheduled: None,
         });
         self.link_or_wait(id, effective);
     }
 
-    /// Puts a task without job into the release queue if its next release is known.
-    fn expect_release(&mut self, id: TaskId) {
-        if let Ok(entry) = self.entry(id)
-            && entry.task.arrivals != Arrivals::Sporadic
-        {
-            let next = entry.next;
-            self.releases.set(id, next);
-        }
-    }
-
-    /// Ends the task's job, if it has one. Its core then runs `left`.
-    fn depart(&mut self, id: TaskId, left: Running) {
-        self.withdraw(id, left);
-        if let Ok(entry) = self.entry_mut(id) {
-            entry.job = None;
-        }
-    }
-
-    /// Ends the task's job before its completion.
-    fn abort(&mut self, id: TaskId, act: &mut impl FnMut(Action)) {
-        self.depart(id, Running::Stale);
-        self.expect_release(id);
-        act(Action::Aborted { task: id });
-    }
-
-    /// Applies the overrun policies of running jobs without budget.
-    fn handle_overruns(&mut self, act: &mut impl FnMut(Action)) {
-        for core in 0..CORES {
-            if let Running::Job(id) = self.scheduled[core]
-                && self.job(id).is_ok_and(|job| job.remaining == Duration(0))
-            {
-                self.handle_overrun(id, act);
+    /// The task is stopped: its releases until now are dropped.
+    #[cold]
+    fn drop_release(&mut self, id: TaskId, now: Instant, act: &mut dyn FnMut(Action)) {
+        let Some(entry) = &mut self.entries[id.index()] else {
+            return;
+        };
+        match entry.task.arrivals {
+            Arrivals::Sporadic => act(Action::Aborted { task: id }),
+            Arrivals::Periodic { .. } => {
+                entry.drop_releases(now);
+                self.releases.set(id, entry.next);
             }
         }
     }
 
+    /// Ends the task's job before its completion.
+    fn abort(&mut self, id: TaskId, act: &mut dyn FnMut(Action)) {
+        self.withdraw(id, Running::Stale);
+        if let Ok(entry) = self.entry_mut(id) {
+            entry.job = None;
+            if let Some(next) = entry.next_release() {
+                self.releases.set(id, next);
+            }
+        }
+        act(Action::Aborted { task: id });
+    }
+
+    /// Applies the overrun policy of the job that runs on this core.
     #[cold]
-    fn handle_overrun(&mut self, id: TaskId, act: &mut impl FnMut(Action)) {
+    fn handle_overrun(&mut self, core: Core, act: &mut dyn FnMut(Action)) {
+        let Running::Job(id) = self.cores[core].scheduled else {
+            return;
+        };
         let Ok(entry) = self.entry_mut(id) else {
             return;
         };
@@ -439,24 +443,24 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
         if self.mode == Mode::Low && switches {
             self.switch_to_high(act);
         } else {
-            self.apply_overrun(id, act);
+            self.apply_overrun(core, id, act);
         }
     }
 
-    fn apply_overrun(&mut self, id: TaskId, act: &mut impl FnMut(Action)) {
-        let Some(entry) = &mut self.entries[id.index()] else {
+    fn apply_overrun(&mut self, core: Core, id: TaskId, act: &mut dyn FnMut(Action)) {
+        let Ok(entry) = self.entry_mut(id) else {
             return;
         };
-        let Some(job) = &mut entry.job else {
-            return;
-        };
-        match entry.task.overrun {
+        let overrun = entry.task.overrun;
+        let remaining = &mut self.cores[core].remaining;
+        match overrun {
             Overrun::Abort => self.abort(id, act),
-            Overrun::Extend(by) => job.remaining = job.remaining + by,
-            Overrun::Count => job.remaining = Duration::UNLIMITED,
+            Overrun::Extend(by) => *remaining = *remaining + by,
+            Overrun::Count => *remaining = Duration::UNLIMITED,
             Overrun::Lower => {
-                job.remaining = Duration::UNLIMITED;
-                job.effective = Instant::NEVER;
+                *remaining = Duration::UNLIMITED;
+                // It has a job, which runs.
+                let _lowered = self.set_deadline(id, Instant::NEVER);
             }
         }
     }

@@ -70,7 +70,7 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
     }
 
     /// Switches to high mode, as the first overrun of a high task does; a no-operation in high mode.
-    pub fn switch_to_high(&mut self, act: &mut impl FnMut(Action)) {
+    pub fn switch_to_high(&mut self, act: &mut dyn FnMut(Action)) {
         if self.mode == Mode::High {
             return;
         }
@@ -93,25 +93,23 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
                 job.deadline = job.release + timing.deadline;
                 job.effective = job.release + effective;
             }
-            if job.remaining != Duration::UNLIMITED {
-                job.remaining = job.remaining + (timing.budget - entry.task.budget);
-            }
             let deadline = job.effective;
-            if self.ready.contains(id) {
-                self.ready.set(id, deadline);
+            let more = timing.budget - entry.task.budget;
+            let place = self.cores.iter_mut().find(|place| place.runs(id));
+            let remaining = place.map_or(&mut job.remaining, |place| &mut place.remaining);
+            if *remaining != Duration::UNLIMITED {
+                *remaining = *remaining + more;
             }
+            self.reorder(id, deadline);
         }
     }
 
-    /// Returns to low mode if no job is left, except jobs in the background.
-    pub(super) fn return_to_low(&mut self, act: &mut impl FnMut(Action)) {
-        let jobs = || {
-            self.entries
-                .iter()
-                .flatten()
-                .filter_map(|it| it.job.as_ref())
-        };
-        if self.mode == Mode::High && jobs().all(|job| job.effective == Instant::NEVER) {
+    /// Returns from high to low mode if no job is left, except jobs in the background.
+    #[cold]
+    pub(super) fn return_to_low(&mut self, act: &mut dyn FnMut(Action)) {
+        let entries = self.entries.iter().flatten();
+        let mut jobs = entries.filter_map(|entry| entry.job.as_ref());
+        if jobs.all(|job| job.effective == Instant::NEVER) {
             self.mode = Mode::Low;
             act(Action::Switched(Mode::Low));
         }

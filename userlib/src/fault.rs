@@ -109,7 +109,21 @@ impl MoreOnTimeout {
 
 impl Fault {
     /// Decodes a fault message.
+    #[inline]
     pub fn from_message(message: &Message) -> Self {
+        // The only one that is no error comes first, for schedulers.
+        if message.label() == FaultLabel::Timeout as usize {
+            return Self::Timeout {
+                badge: message.word(0),
+                consumed: Microseconds::from_message(message, 1),
+                more: MoreOnTimeout::from_message(message),
+            };
+        }
+        Self::from_other_message(message)
+    }
+
+    #[inline(never)]
+    fn from_other_message(message: &Message) -> Self {
         let word = |index| message.word(index);
         let is = |label: FaultLabel| message.label() == label as usize;
         if is(FaultLabel::CapFault) {
@@ -145,12 +159,6 @@ impl Fault {
                 reason: word(1),
                 trigger: word(2),
                 breakpoint: word(3),
-            }
-        } else if is(FaultLabel::Timeout) {
-            Self::Timeout {
-                badge: word(0),
-                consumed: Microseconds::from_message(message, 1),
-                more: MoreOnTimeout::from_message(message),
             }
         } else if is(FaultLabel::VmFault) {
             Self::Memory {

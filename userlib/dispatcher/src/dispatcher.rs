@@ -8,7 +8,7 @@ use userlib::{
 };
 
 use crate::job::{Arrivals, Job, label};
-use crate::source::{Arrived, Inbox, Source};
+use crate::source::{Inbox, Source};
 use crate::worker::{SLICE, State, Worker};
 
 /// The longest time between two decisions: kernels refuse times that their clocks cannot reach.
@@ -247,7 +247,7 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
             // ended for its budget. On one core, an event ends the turn at once.
             let mut more = if CORES > 1 { TASKS + 1 } else { 0 };
             loop {
-                self.handle(environment)?.into_iter().for_each(&mut observe);
+                self.handle(environment, &mut observe)?;
                 if more == 0 || !self.inbox.nb_recv() {
                     break;
                 }
@@ -266,19 +266,18 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
     }
 
     /// Lets the local thread run until the next event, whose message is then in the inbox, and charges what ran.
+    #[inline]
     fn turn(&mut self, until: Instant) -> Result {
         let task = self.running[0];
         let worker = task.and_then(|id| self.workers.get_mut(usize::from(id.0))?.as_mut());
-        let idle = self.idle.local();
-        let local = worker.as_ref().map_or(idle, |worker| worker.local());
-        let turn = self.source.turn(&local, &idle, until, &mut self.inbox)?;
+        let local = worker.as_deref().unwrap_or(&self.idle).local();
+        let (idle, inbox) = (self.idle.local(), &mut self.inbox);
+        let turn = self.source.turn(local, idle, until, inbox)?;
         if turn.idle_ran {
             self.idle.state = State::Runnable;
         }
-        if let Some(worker) = worker.filter(|_| turn.ran) {
-            worker.state = State::Runnable;
-        } else if turn.ran {
-            self.idle.state = State::Runnable;
+        if turn.ran {
+            worker.unwrap_or(&mut self.idle).state = State::Runnable;
         }
         self.cluster.charge(0, turn.consumed);
         self.charge_other_cores(turn.now);
@@ -296,18 +295,49 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
     }
 
     /// Turns the message in the inbox, if there is one, into an event of the cluster.
-    fn handle(&mut self, environment: &Environment) -> Result<Option<Event>> {
-        let Some(Arrived { received, fault }) = &self.inbox.arrived else {
+    #[inline]
+    fn handle(&mut self, environment: &Environment, observe: &mut impl FnMut(Event)) -> Result {
+        let Some(arrived) = &self.inbox.arrived else {
+            return Ok(());
+        };
+        let badge = arrived.received.badge;
+        if let Some(message) = arrived.received.message
+            && let Some((id, worker)) = Self::sender(&mut self.workers, badge)
+        {
+            if message.label() == label::COMPLETED {
+                worker.take(&mut self.inbox.spare, State::Calling);
+                leave_core(&mut self.running, id);
+                observe(match self.cluster.complete(id, self.now) {
+                    Ok(completion) => Event::Completed(id, completion),
+                    Err(error) => Event::Refused(id, error),
+                });
+                return Ok(());
+            }
+            if arrived.is_timeout() && worker.state != State::Waiting {
+                worker.take(&mut self.inbox.spare, State::TimedOut);
+                return Ok(());
+            }
+        }
+        self.handle_other(environment)?
+            .into_iter()
+            .for_each(observe);
+        Ok(())
+    }
+
+    /// The same for other messages than the end of a job or its turn.
+    #[inline(never)]
+    fn handle_other(&mut self, environment: &Environment) -> Result<Option<Event>> {
+        let Some(arrived) = self.inbox.arrived else {
             return Ok(None);
         };
         let now = self.now;
-        let badge = received.badge;
-        let (Some(message), Some(fault)) = (&received.message, fault) else {
+        let badge = arrived.received.badge;
+        let (Some(message), Some(fault)) = (&arrived.received.message, arrived.fault()) else {
             let is_timer = self.source.signalled()?;
             return Ok(if is_timer { None } else { self.other() });
         };
         if badge == Self::IDLE {
-            self.idle.hold(&mut self.inbox.spare, State::TimedOut);
+            self.idle.take(&mut self.inbox.spare, State::TimedOut);
             return Ok(None);
         }
         if let Some(id) = Self::client_of(badge) {
@@ -321,19 +351,10 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
             return Ok(self.other());
         };
         match (message.label(), fault) {
-            (label::COMPLETED, _) => {
-                worker.hold(&mut self.inbox.spare, State::Calling);
-                leave_core(&mut self.running, id);
-                let completed = self.cluster.complete(id, now);
-                Ok(Some(match completed {
-                    Ok(completion) => Event::Completed(id, completion),
-                    Err(error) => Event::Refused(id, error),
-                }))
-            }
             (label::WAITS, _) => {
                 worker.wait(environment)?;
                 if worker.core() == 0 {
-                    self.source.lift(&worker.local())?;
+                    self.source.lift(worker.local())?;
                 }
                 leave_core(&mut self.running, id);
                 let blocked = self.cluster.block(id);
@@ -355,18 +376,14 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
                 Ok(self.answer(id, set))
             }
             // The budget with which it began to wait has ended.
-            (_, Fault::Timeout { .. }) if worker.state == State::Waiting => {
-                self.source.lift(&worker.local())?;
-                Ok(self.answer(id, Ok(())))
-            }
             (_, Fault::Timeout { .. }) => {
-                worker.hold(&mut self.inbox.spare, State::TimedOut);
-                Ok(None)
+                self.source.lift(worker.local())?;
+                Ok(self.answer(id, Ok(())))
             }
             // Not from this crate.
             (_, Fault::Other(_)) => Ok(self.answer(id, Ok(()))),
-            (_, &fault) => {
-                worker.hold(&mut self.inbox.spare, State::Calling);
+            (_, fault) => {
+                worker.take(&mut self.inbox.spare, State::Calling);
                 self.remove(id)?;
                 Ok(Some(Event::Faulted(id, fault)))
             }

@@ -37,7 +37,7 @@ pub(crate) struct Worker {
     /// Whether it has run there.
     has_run: bool,
     /// The badge of its faults.
-    badge: usize,
+    pub badge: usize,
     priority: u8,
     /// How it began.
     initial: Registers,
@@ -68,7 +68,8 @@ impl Worker {
     }
 
     /// Takes the thread's call or fault out of the reply object `spare`, for which the thread's empty one is left.
-    pub fn hold(&mut self, spare: &mut Reply, state: State) {
+    #[inline]
+    pub fn take(&mut self, spare: &mut Reply, state: State) {
         mem::swap(&mut self.reply, spare);
         self.state = state;
     }
@@ -88,16 +89,17 @@ impl Worker {
     }
 
     /// What a source of time must know of it.
-    pub fn local(&self) -> Local {
-        Local {
-            context: self.thread.sched_context,
-            badge: self.badge,
-            hold: match self.state {
-                State::Stopped => Hold::Suspended(self.thread.tcb),
-                State::TimedOut => Hold::Timeout(self.reply),
-                State::Calling => Hold::Call(self.reply),
-                State::Runnable | State::Waiting => Hold::None,
-            },
+    pub fn local(&self) -> Local<'_> {
+        Local(self)
+    }
+
+    /// What keeps it from running.
+    pub fn hold(&self) -> Hold {
+        match self.state {
+            State::Stopped => Hold::Suspended(self.thread.tcb),
+            State::TimedOut => Hold::Timeout(self.reply),
+            State::Calling => Hold::Call(self.reply),
+            State::Runnable | State::Waiting => Hold::None,
         }
     }
 
@@ -117,7 +119,7 @@ impl Worker {
 
     /// Lets the thread run. The cluster dispatches no task that waits.
     pub fn proceed(&mut self) -> Result {
-        self.local().hold.release()?;
+        self.hold().release()?;
         self.state = State::Runnable;
         Ok(())
     }
@@ -133,7 +135,7 @@ impl Worker {
 
     /// The end of [`wait`](Self::wait): the thread waits for the reply to its report.
     pub fn end_wait(&mut self, environment: &Environment, spare: &mut Reply) -> Result {
-        self.hold(spare, State::Calling);
+        self.take(spare, State::Calling);
         self.thread.tcb.set_priority(environment.tcb, self.priority)
     }
 

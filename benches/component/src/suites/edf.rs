@@ -65,8 +65,8 @@ impl<S: Source> Source for Stamped<S> {
 
     fn turn(
         &mut self,
-        local: &Local,
-        idle: &Local,
+        local: Local,
+        idle: Local,
         until: Instant,
         inbox: &mut Inbox,
     ) -> Result<Turn> {
@@ -80,7 +80,7 @@ impl<S: Source> Source for Stamped<S> {
         self.source.signalled()
     }
 
-    fn lift(&mut self, local: &Local) -> Result {
+    fn lift(&mut self, local: Local) -> Result {
         self.source.lift(local)
     }
 }

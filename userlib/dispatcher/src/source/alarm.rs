@@ -34,13 +34,7 @@ impl Source for OwnTimer {
         Ok(instant(self.clock.now()))
     }
 
-    fn turn(
-        &mut self,
-        local: &Local,
-        _: &Local,
-        until: Instant,
-        inbox: &mut Inbox,
-    ) -> Result<Turn> {
+    fn turn(&mut self, local: Local, _: Local, until: Instant, inbox: &mut Inbox) -> Result<Turn> {
         let Self { clock, alarm } = self;
         Turn::by_clock(clock, local, until, inbox, |left| {
             // A longer turn ends early, without an event.

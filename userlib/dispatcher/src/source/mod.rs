@@ -6,11 +6,14 @@ mod timeout_faults;
 mod yield_to_timeout;
 
 use schedulers::{Duration, Instant};
+use userlib::abi::fault::FaultLabel;
+use userlib::abi::registers::MESSAGE_REGISTERS;
 use userlib::cap::{Endpoint, Reply, SchedContext, Tcb};
 use userlib::time::Clock;
 use userlib::{Fault, Message, Microseconds, Received, Result};
 
 use crate::job::label;
+use crate::worker::Worker;
 
 pub use alarm::OwnTimer;
 pub use time_server::SharedTimer;
@@ -19,13 +22,23 @@ pub use yield_to_timeout::YieldToTimeout;
 
 /// A thread on the scheduler's own core.
 #[derive(Clone, Copy, Debug)]
-pub struct Local {
+pub struct Local<'a>(pub(crate) &'a Worker);
+
+impl Local<'_> {
     /// Its context.
-    pub context: SchedContext,
+    pub fn context(self) -> SchedContext {
+        self.0.thread.sched_context
+    }
+
     /// The badge of its faults.
-    pub badge: usize,
+    pub fn badge(self) -> usize {
+        self.0.badge
+    }
+
     /// What keeps it from running, if anything does.
-    pub hold: Hold,
+    pub fn hold(self) -> Hold {
+        self.0.hold()
+    }
 }
 
 /// What keeps a thread from running.
@@ -58,16 +71,32 @@ impl Hold {
 pub struct Arrived {
     /// The message.
     pub received: Received,
-    /// The fault that it is, if it is one: the next system call may overwrite words of the message.
-    pub fault: Option<Fault>,
+    /// The fault that it is, if it does not fit into registers: the next system call may overwrite the other words.
+    long: Option<Fault>,
 }
 
 impl Arrived {
+    #[inline(always)]
     fn new(received: Received) -> Self {
-        let fault = received
-            .message
-            .map(|message| Fault::from_message(&message));
-        Self { received, fault }
+        let message = received.message.as_ref();
+        let long = message.filter(|message| message.length() > MESSAGE_REGISTERS);
+        Self {
+            received,
+            long: long.map(Fault::from_message),
+        }
+    }
+
+    /// The fault that it is; none for signals.
+    #[inline(always)]
+    pub fn fault(&self) -> Option<Fault> {
+        let message = self.received.message.as_ref()?;
+        Some(self.long.unwrap_or_else(|| Fault::from_message(message)))
+    }
+
+    /// Whether it is a timeout fault.
+    pub(crate) fn is_timeout(&self) -> bool {
+        let message = self.received.message;
+        message.is_some_and(|message| message.label() == FaultLabel::Timeout as usize)
     }
 
     /// Whether it is the report of the thread with this badge that its job is completed.
@@ -79,7 +108,7 @@ impl Arrived {
 
     /// What the context of the thread with this badge had consumed, if this is its timeout fault.
     fn consumed(&self, badge: usize) -> Option<Duration> {
-        match self.fault {
+        match self.fault() {
             Some(Fault::Timeout { consumed, .. }) if self.received.badge == badge => {
                 Some(duration(consumed))
             }
@@ -107,6 +136,7 @@ impl Inbox {
     }
 
     /// Replies to the thread of this context, lets it run until `until`, and waits for a message.
+    #[inline(always)]
     fn recv_after(&mut self, context: SchedContext, until: Microseconds, reply: Reply) -> &Arrived {
         let received = context.yield_and_receive(until, reply, self.events, self.spare);
         self.arrived.insert(Arrived::new(received))
@@ -136,7 +166,7 @@ impl Turn {
     /// A turn with a clock that user mode reads. `arm` is told how long it lasts, and sees to it that a message comes then.
     fn by_clock(
         clock: &Clock,
-        local: &Local,
+        local: Local,
         until: Instant,
         inbox: &mut Inbox,
         arm: impl FnOnce(Microseconds) -> Result,
@@ -152,13 +182,13 @@ impl Turn {
             return Ok(turn);
         }
         arm(Microseconds((until - now).0))?;
-        local.hold.release()?;
+        local.hold().release()?;
         let arrived = inbox.recv();
         turn.now = instant(clock.now());
         // A timeout fault tells it, and so resets the count.
-        turn.consumed = match arrived.consumed(local.badge) {
+        turn.consumed = match arrived.consumed(local.badge()) {
             Some(consumed) => consumed,
-            None => duration(local.context.consumed()?),
+            None => duration(local.context().consumed()?),
         };
         Ok(turn)
     }
@@ -173,8 +203,8 @@ pub trait Source {
     /// is a thread that never waits; it may be the local one.
     fn turn(
         &mut self,
-        local: &Local,
-        idle: &Local,
+        local: Local,
+        idle: Local,
         until: Instant,
         inbox: &mut Inbox,
     ) -> Result<Turn>;
@@ -185,7 +215,7 @@ pub trait Source {
     }
 
     /// Lets a thread run on its context without an end, until it has waited for something.
-    fn lift(&mut self, _: &Local) -> Result {
+    fn lift(&mut self, _: Local) -> Result {
         Ok(())
     }
 }

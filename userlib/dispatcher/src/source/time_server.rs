@@ -25,13 +25,7 @@ impl Source for SharedTimer {
         Ok(instant(self.clock.now()))
     }
 
-    fn turn(
-        &mut self,
-        local: &Local,
-        _: &Local,
-        until: Instant,
-        inbox: &mut Inbox,
-    ) -> Result<Turn> {
+    fn turn(&mut self, local: Local, _: Local, until: Instant, inbox: &mut Inbox) -> Result<Turn> {
         Turn::by_clock(&self.clock, local, until, inbox, |_| {
             self.server.wake_at(Microseconds(until.0));
             Ok(())

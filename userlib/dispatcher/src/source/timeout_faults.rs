@@ -35,23 +35,17 @@ impl Source for TimeoutFaults {
         Ok(instant(self.clock.now()))
     }
 
-    fn turn(
-        &mut self,
-        local: &Local,
-        _: &Local,
-        until: Instant,
-        inbox: &mut Inbox,
-    ) -> Result<Turn> {
+    fn turn(&mut self, local: Local, _: Local, until: Instant, inbox: &mut Inbox) -> Result<Turn> {
         Turn::by_clock(&self.clock, local, until, inbox, |left| {
             let budget = left.max(SMALLEST);
-            let time = SchedParameters::new(budget, budget + REST).with_badge(local.badge);
+            let time = SchedParameters::new(budget, budget + REST).with_badge(local.badge());
             // The context of a runnable thread would keep the times of its replenishments.
-            self.control.configure(local.context, &time)
+            self.control.configure(local.context(), &time)
         })
     }
 
-    fn lift(&mut self, local: &Local) -> Result {
-        let time = SLICE.with_badge(local.badge);
-        self.control.configure(local.context, &time)
+    fn lift(&mut self, local: Local) -> Result {
+        let time = SLICE.with_badge(local.badge());
+        self.control.configure(local.context(), &time)
     }
 }

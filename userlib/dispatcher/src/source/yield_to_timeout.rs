@@ -28,24 +28,25 @@ impl YieldToTimeout {
     }
 
     /// The time at the end of a turn, and what the context of `timed`, whose timer was set, has consumed since.
-    fn end(&self, timed: &Local, arrived: &Arrived) -> Result<(Instant, Duration)> {
+    #[inline]
+    fn end(&self, timed: Local, arrived: &Arrived) -> Result<(Instant, Duration)> {
         if let Some(Fault::Timeout {
             consumed,
             more: Some(more),
             ..
-        }) = arrived.fault
-            && arrived.received.badge == timed.badge
+        }) = arrived.fault()
+            && arrived.received.badge == timed.badge()
         {
             return Ok((instant(more.now), duration(consumed)));
         }
         match &self.clock {
             // What a completed job has consumed makes no difference any more.
-            Some(clock) if arrived.completes(timed.badge) => {
+            Some(clock) if arrived.completes(timed.badge()) => {
                 Ok((instant(clock.now()), Duration(0)))
             }
             _ => {
                 // Its timer ends, too.
-                let read = timed.context.yield_to_timeout(Microseconds(0), None)?;
+                let read = timed.context().yield_to_timeout(Microseconds(0), None)?;
                 Ok((instant(read.now), duration(read.consumed)))
             }
         }
@@ -61,22 +62,36 @@ impl Source for YieldToTimeout {
     #[inline]
     fn turn(
         &mut self,
-        local: &Local,
-        idle: &Local,
+        local: Local,
+        idle: Local,
         until: Instant,
         inbox: &mut Inbox,
     ) -> Result<Turn> {
-        if let Hold::Timeout(reply) | Hold::Call(reply) = local.hold {
-            let arrived = inbox.recv_after(local.context, Microseconds(until.0), reply);
-            let (now, consumed) = self.end(local, arrived)?;
-            return Ok(Turn {
-                now,
-                consumed,
-                ran: true,
-                idle_ran: false,
-            });
-        }
-        local.hold.release()?;
+        let (Hold::Timeout(reply) | Hold::Call(reply)) = local.hold() else {
+            return self.let_run(local, idle, until, inbox);
+        };
+        let arrived = inbox.recv_after(local.context(), Microseconds(until.0), reply);
+        let (now, consumed) = self.end(local, arrived)?;
+        Ok(Turn {
+            now,
+            consumed,
+            ran: true,
+            idle_ran: false,
+        })
+    }
+}
+
+impl YieldToTimeout {
+    /// The turn of a thread of which the scheduler holds no call: in more than one system call.
+    #[inline(never)]
+    fn let_run(
+        &self,
+        local: Local,
+        idle: Local,
+        until: Instant,
+        inbox: &mut Inbox,
+    ) -> Result<Turn> {
+        local.hold().release()?;
         let yielded = let_run(local, until)?;
         let mut turn = Turn {
             now: instant(yielded.now),
@@ -96,9 +111,9 @@ impl Source for YieldToTimeout {
         }
         // It waits for something, and gets no timeout: the idle thread has the timer.
         turn.idle_ran = true;
-        let arrived = match idle.hold {
+        let arrived = match idle.hold() {
             Hold::Timeout(reply) | Hold::Call(reply) => {
-                inbox.recv_after(idle.context, Microseconds(until.0), reply)
+                inbox.recv_after(idle.context(), Microseconds(until.0), reply)
             }
             hold => {
                 hold.release()?;
@@ -115,6 +130,7 @@ impl Source for YieldToTimeout {
 }
 
 /// Lets a thread that nothing holds run until `until`, if that has not come.
-fn let_run(thread: &Local, until: Instant) -> Result<Yielded> {
-    thread.context.yield_to_timeout(Microseconds(until.0), None)
+fn let_run(thread: Local, until: Instant) -> Result<Yielded> {
+    let until = Microseconds(until.0);
+    thread.context().yield_to_timeout(until, None)
 }

@@ -43,8 +43,8 @@ impl<S: Source> Source for Common<S> {
 
     fn turn(
         &mut self,
-        local: &Local,
-        idle: &Local,
+        local: Local,
+        idle: Local,
         until: Instant,
         inbox: &mut Inbox,
     ) -> Result<Turn> {

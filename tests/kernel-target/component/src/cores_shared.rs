@@ -23,6 +23,8 @@ tests![
     it_stays_with_one_that_does_not_tell,
     a_lender_whose_budget_has_ended_unnoticed_is_aborted,
     the_next_lender_does_not_pay_for_it,
+    nor_if_the_first_has_its_badge,
+    a_lender_with_another_badge_is_aborted,
     a_client_without_a_context_costs_no_other_one,
     a_client_that_calls_without_its_context_costs_no_other_one,
     an_unbound_lender_is_noticed_without_another_message,
@@ -389,7 +391,7 @@ fn await_answers(test: &mut Test, count: usize) -> Outcome {
 /// The guard has to take the lender's context back, because a client of higher priority computes, when the server's timeout
 /// message is queued behind that client's: the budget has ended, so neither thread can get the context back as it waits.
 /// Another client calls before or after that.
-fn end_of_a_budget_unnoticed(test: &mut Test, other_waits: bool) -> Outcome {
+fn end_of_a_budget_unnoticed(test: &mut Test, other_waits: bool, badge: Option<usize>) -> Outcome {
     let (mut guard, load) = guard(test, ByProtocol::new(), ms(60))?;
     let little = SchedParameters::new(ms(10), ms(1000));
     let short = caller(test, &mut guard, client(1, 0), PRIORITY, little)?;
@@ -402,6 +404,10 @@ fn end_of_a_budget_unnoticed(test: &mut Test, other_waits: bool) -> Outcome {
         |caller| caller.begin(),
     )?;
     let other = caller(test, &mut guard, client(0, 0), BELOW, ENOUGH)?;
+    if let Some(badge) = badge {
+        let time = little.idling().with_badge(badge);
+        test.control_of(1).configure(short.sched_context, &time)?;
+    }
     run(test, guard)?;
     short.start()?;
     test.sleep(ms(2))?;
@@ -426,12 +432,38 @@ fn end_of_a_budget_unnoticed(test: &mut Test, other_waits: bool) -> Outcome {
 }
 
 fn a_lender_whose_budget_has_ended_unnoticed_is_aborted(test: &mut Test) -> Outcome {
-    end_of_a_budget_unnoticed(test, false)
+    end_of_a_budget_unnoticed(test, false, None)
 }
 
 /// The timeout message comes when the server has the context of another client already, whose budget has not ended.
 fn the_next_lender_does_not_pay_for_it(test: &mut Test) -> Outcome {
-    end_of_a_budget_unnoticed(test, true)
+    end_of_a_budget_unnoticed(test, true, None)
+}
+
+/// The badge of the client (0, 0), which an owner of a context that may configure it can give it.
+const OTHERS_BADGE: usize = 1;
+
+/// The first lender has given its context the badge of the next.
+fn nor_if_the_first_has_its_badge(test: &mut Test) -> Outcome {
+    end_of_a_budget_unnoticed(test, true, Some(OTHERS_BADGE))
+}
+
+/// The request of a client that has given its context the badge of another one does not outlast its budget either.
+fn a_lender_with_another_badge_is_aborted(test: &mut Test) -> Outcome {
+    let (mut guard, _) = guard(test, ByProtocol::new(), ms(8))?;
+    let little = SchedParameters::new(ms(2), ms(1000));
+    let short = caller(test, &mut guard, client(1, 0), PRIORITY, little)?;
+    let other = caller(test, &mut guard, client(0, 0), BELOW, ENOUGH)?;
+    let time = little.idling().with_badge(OTHERS_BADGE);
+    test.control_of(1).configure(short.sched_context, &time)?;
+    run(test, guard)?;
+    short.start()?;
+    test.sleep(ms(20))?;
+    check_eq!((ABORTED.load(Relaxed), BEGUN.load(Relaxed)), (1, 1));
+    other.start()?;
+    await_answers(test, 1)?;
+    check_eq!(ORDER[0].load(Relaxed), ORPHAN);
+    Ok(())
 }
 
 /// The context is unbound while the server runs on it.

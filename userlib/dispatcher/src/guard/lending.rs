@@ -66,8 +66,20 @@ where
         }
         let bound = seat.context.bind(self.server.tcb);
         self.lender = Some(client);
+        match bound {
+            Ok(()) => self.check_budget(client, observe),
+            Err(_) => self.lose(client, observe),
+        }
+        Ok(())
+    }
+
+    /// Aborts the request of the client on whose context the server runs if the budget has ended.
+    pub(super) fn check_budget(&mut self, client: Client, observe: &mut impl FnMut(Event)) {
+        let Some(seat) = self.seats.get(client) else {
+            return;
+        };
         // It has a lower priority: the call only tells.
-        match bound.and_then(|()| seat.context.yield_to_target()) {
+        match seat.context.yield_to_target() {
             Ok((consumed, target)) => {
                 seat.drained = seat.drained + consumed;
                 if target == YieldTarget::OutOfTime {
@@ -76,7 +88,6 @@ where
             }
             Err(_) => self.lose(client, observe),
         }
-        Ok(())
     }
 
     /// Takes back the context of a lender that goes on waiting.

@@ -208,8 +208,8 @@ where
             fault_endpoint: CPtr::NULL,
         };
         let thread = environment.create_thread(&parameters, move || work(caller))?;
-        // The server's timeout message tells by the badge whose budget has ended.
-        control.configure(thread.sched_context, &time.with_badge(badge))?;
+        // On its own core.
+        control.configure(thread.sched_context, &time)?;
         thread.tcb.bind_notification(wake)?;
         *place = Some(Seat {
             thread: thread.tcb,
@@ -284,7 +284,7 @@ where
         mem::swap(&mut self.spare, &mut self.held);
         if message.label() != label::SERVED {
             match Fault::from_message(&message) {
-                Fault::Timeout { badge, .. } => self.time_out(Self::client(badge), observe),
+                Fault::Timeout { .. } => self.time_out(observe),
                 fault => {
                     self.restart(observe)?;
                     self.end_service(Err(NotServed::Faulted), observe);
@@ -303,14 +303,13 @@ where
         Ok(())
     }
 
-    /// The budget of this client has ended while the server ran on it.
-    fn time_out(&mut self, client: Client, observe: &mut impl FnMut(Event)) {
+    /// The budget on which the server ran has ended. If the message comes late, the server has another lender by now, whose
+    /// budget may not have ended. The message's badge does not tell: it is the context's, which its owner may have changed.
+    fn time_out(&mut self, observe: &mut impl FnMut(Event)) {
         match self.lender {
-            // The message comes late: the server has another lender by now.
-            Some(lender) if lender != client => self.held.send(Message::empty(0)),
-            Some(_) => {
-                self.hold = Hold::TimedOut;
-                self.abort(client, observe);
+            Some(lender) => {
+                self.held.send(Message::empty(0));
+                self.check_budget(lender, observe);
             }
             None => self.hold = Hold::TimedOut,
         }

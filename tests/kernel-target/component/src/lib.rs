@@ -131,6 +131,7 @@ groups![
     long_time,
     cores,
     cores_memory,
+    cores_nested,
     cores_shared,
     cores_dispatcher,
     #[cfg(not(any(target_arch = "x86_64", feature = "devices-imx31")))]

@@ -14,6 +14,8 @@ pub enum NotServed {
     Aborted,
     /// The server has faulted while it served the request.
     Faulted,
+    /// There is no server with this number.
+    NoServer,
 }
 
 /// Where the guard leaves the answer for a client: a client that is woken by a signal gets no message.
@@ -43,6 +45,7 @@ impl Mailbox {
             Err(NotServed::Aborted) => 0,
             Ok(_) => 1,
             Err(NotServed::Faulted) => 2,
+            Err(NotServed::NoServer) => 3,
         };
         self.end.store(end, Ordering::Release);
     }
@@ -54,7 +57,8 @@ impl Mailbox {
                 .words
                 .each_ref()
                 .map(|word| word.load(Ordering::Relaxed))),
-            _ => Err(NotServed::Faulted),
+            2 => Err(NotServed::Faulted),
+            _ => Err(NotServed::NoServer),
         }
     }
 }
@@ -90,7 +94,17 @@ impl Caller {
     /// # Errors
     /// If the budget has ended, which is reported when there is budget again; or if the server has faulted.
     pub fn call(&self, request: Words) -> Result<Words, NotServed> {
-        self.guard.send(Message::new(label::CALLS, &request));
+        self.call_server(0, request)
+    }
+
+    /// The same for one of several servers, by its number.
+    ///
+    /// # Errors
+    /// The same, and if there is no such server.
+    pub fn call_server(&self, server: usize, request: Words) -> Result<Words, NotServed> {
+        let [first, second, third] = request;
+        let request = Message::new(label::CALLS, &[first, second, third, server]);
+        self.guard.send(request);
         self.gate.wait();
         let answer = self.answer.take();
         if answer == Err(NotServed::Aborted) {

@@ -7,9 +7,8 @@ use schedulers::{Client, SharedServer};
 use userlib::cap::YieldTarget;
 use userlib::{Message, Microseconds, Result};
 
-use super::seats::Phase;
-use super::service::{Event, Guard, Hold};
-use super::{NotServed, Words};
+use super::service::{Guard, Hold};
+use super::{Event, NotServed, Words};
 
 impl<Q, const CLUSTERS: usize, const CORES: usize, const TASKS: usize>
     Guard<Q, CLUSTERS, CORES, TASKS>
@@ -125,11 +124,7 @@ where
         let Some(seat) = self.seats.get(client) else {
             return Microseconds(0);
         };
-        seat.phase = match answer {
-            Err(NotServed::Aborted) => Phase::Away,
-            _ => Phase::Computes,
-        };
-        seat.answer.put(answer);
+        seat.end_wait(answer);
         let (context, thread) = (seat.context, seat.thread);
         let mut is_free = mem::take(&mut seat.is_apart);
         let mut done = Ok(());

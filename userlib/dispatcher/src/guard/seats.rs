@@ -4,7 +4,7 @@ use schedulers::{Client, TaskId};
 use userlib::Microseconds;
 use userlib::cap::{Notification, SchedContext, Tcb};
 
-use super::{Mailbox, Words};
+use super::{Mailbox, NotServed, Words};
 
 /// What a client does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,17 @@ pub(super) struct Seat {
     pub drained: Microseconds,
     /// Whether the context is bound to neither the thread nor the server.
     pub is_apart: bool,
+}
+
+impl Seat {
+    /// The client's wait ends with this answer.
+    pub fn end_wait(&mut self, answer: Result<Words, NotServed>) {
+        self.phase = match answer {
+            Err(NotServed::Aborted) => Phase::Away,
+            _ => Phase::Computes,
+        };
+        self.answer.put(answer);
+    }
 }
 
 /// All clients, by cluster and number.

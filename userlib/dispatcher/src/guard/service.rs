@@ -5,58 +5,12 @@ use core::convert::Infallible;
 use core::mem;
 
 use schedulers::{Client, Decision, Lenders, Service, SharedServer, TaskId};
-use userlib::cap::{Endpoint, Notification, Registers, Reply, SchedControl, SchedParameters, Tcb};
-use userlib::thread::ThreadParameters;
-use userlib::{
-    CPtr, Capability, Environment, Fault, Message, Microseconds, Result, Rights, Thread, syscall,
-};
+use userlib::cap::{Endpoint, Registers, Reply, Tcb};
+use userlib::{Environment, Fault, Message, Microseconds, Result, Thread};
 
-use super::seats::{Phase, Seat, Seats};
-use super::{Caller, Mailbox, NotServed, Words, label};
-
-/// What happened, for the program around the guard.
-#[derive(Clone, Copy, Debug)]
-pub enum Event {
-    /// A request was served.
-    Served {
-        /// Its client; none if the request had been aborted.
-        client: Option<Client>,
-        /// What it has used of its client's budget, for waiting and to lend.
-        drained: Microseconds,
-    },
-    /// The budget of a client has ended, and its request is aborted.
-    Aborted(Client),
-    /// The server runs on the context of this client now; if there is none, it stands still.
-    Lent(Option<Client>),
-    /// The kernel has refused what is done with this client's thread or context: it is no client any more, and waits for
-    /// ever if it calls.
-    Lost(Client),
-    /// The server has faulted. The request in service ends with an error, and the server begins anew.
-    Faulted(Fault),
-}
-
-/// How often the guard looks whether the server still has the context of its lender: the kernel does not tell if another
-/// thread takes it away.
-#[derive(Clone, Copy, Debug)]
-pub struct Watchdog {
-    /// The priority of the thread that reminds the guard: the guard's, or another above all clients.
-    pub priority: u8,
-    /// The time between two looks, and so the longest for which the server may stand still.
-    pub period: Microseconds,
-}
-
-/// The time of a client.
-#[derive(Clone, Copy, Debug)]
-pub struct Reservation {
-    /// The number of the client's core in its cluster.
-    pub core: usize,
-    /// The right to configure contexts on that core.
-    pub control: SchedControl,
-    /// Its priority, which clients of the same core do not share.
-    pub priority: u8,
-    /// Its budget; the context idles.
-    pub time: SchedParameters,
-}
+use super::seats::{Phase, Seats};
+use super::threads::{Reservation, Watchdog, seat, start_server};
+use super::{Caller, Event, Mailbox, NotServed, Words, label, words};
 
 /// What keeps the server from running, but for the lack of a lender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,9 +23,6 @@ pub(super) enum Hold {
     /// It begins anew after a fault, on its own context.
     Begins,
 }
-
-/// The rights of clients: to call.
-const SENDING: Rights = Rights::WRITE.union(Rights::GRANT_REPLY);
 
 /// Passes requests on to a server, by the decisions of `Q`, for clusters of up to `CORES` cores and `TASKS` clients each.
 pub struct Guard<Q, const CLUSTERS: usize, const CORES: usize, const TASKS: usize> {
@@ -118,41 +69,14 @@ where
         let allocator = &mut environment.allocator;
         let events: Endpoint = allocator.create()?;
         let (spare, held): (Reply, Reply) = (allocator.create()?, allocator.create()?);
-        let guard = allocator.mint(events, Rights::ALL, Self::SERVER)?;
-        let parameters = ThreadParameters {
-            priority: 1,
-            // Until it waits for the first request.
-            time: Some(SchedParameters::round_robin(Microseconds::from_millis(10))),
-            fault_endpoint: guard.cptr(),
-        };
-        let server = environment.create_thread(&parameters, move || {
-            let mut answer = Words::default();
-            loop {
-                let request = guard.call(Message::new(label::SERVED, &answer));
-                answer = work(words(&request));
-            }
-        })?;
-        server.tcb.set_name("server");
-        server.tcb.set_timeout_endpoint(guard)?;
-        let initial = server.tcb.read_registers(false)?;
-        server.start()?;
-        events.recv(held);
-        server.sched_context.unbind()?;
-        let reminder = environment
-            .allocator
-            .mint(events, Rights::WRITE, Self::WATCHDOG)?;
-        let Watchdog { priority, period } = watchdog;
-        let parameters = ThreadParameters {
-            priority,
-            time: Some(SchedParameters::new(Microseconds(period.0 / 8), period)),
-            fault_endpoint: CPtr::NULL,
-        };
-        environment.spawn(&parameters, move || {
-            loop {
-                syscall::yield_now();
-                reminder.send(Message::empty(0));
-            }
-        })?;
+        let (server, initial) = start_server(
+            environment,
+            events,
+            Self::SERVER,
+            held,
+            move |_, request| work(request),
+        )?;
+        watchdog.start(environment, events, Self::WATCHDOG)?;
         Ok(Self {
             queues,
             lenders: Lenders::new(),
@@ -181,48 +105,12 @@ where
         answer: &'static Mailbox,
         work: impl FnOnce(Caller) + Send + 'static,
     ) -> Result<Thread> {
-        let Reservation {
-            core,
-            control,
-            priority,
-            time,
-        } = reservation;
-        assert!(core < CORES, "the cluster has no such core");
+        assert!(reservation.core < CORES, "the cluster has no such core");
         let task = usize::from(client.task.0);
         let place = &mut self.seats.0[client.cluster][task];
-        let allocator = &mut environment.allocator;
         let badge = 1 + client.cluster * TASKS + task;
-        let caller = Caller {
-            // It could receive the messages of others with the right to read.
-            guard: allocator.mint(self.events, SENDING, badge)?,
-            gate: allocator.create()?,
-            answer,
-        };
-        let wake: Notification = allocator.create()?;
-        // A signal without bits would not stay.
-        let signal = allocator.mint(wake, Rights::ALL, 1)?;
-        let time = time.idling();
-        let parameters = ThreadParameters {
-            priority,
-            time: Some(time),
-            fault_endpoint: CPtr::NULL,
-        };
-        let thread = environment.create_thread(&parameters, move || work(caller))?;
-        // On its own core.
-        control.configure(thread.sched_context, &time)?;
-        thread.tcb.bind_notification(wake)?;
-        *place = Some(Seat {
-            thread: thread.tcb,
-            context: thread.sched_context,
-            wake: signal,
-            answer,
-            core,
-            priority,
-            phase: Phase::Away,
-            request: Words::default(),
-            drained: Microseconds(0),
-            is_apart: false,
-        });
+        let (seat, thread) = seat(environment, self.events, badge, reservation, answer, work)?;
+        *place = Some(seat);
         Ok(thread)
     }
 
@@ -362,11 +250,6 @@ where
             task: TaskId((index % TASKS) as u16),
         }
     }
-}
-
-/// The words of a message.
-fn words(message: &Message) -> Words {
-    [0, 1, 2].map(|index| message.word(index))
 }
 
 #[cfg(test)]

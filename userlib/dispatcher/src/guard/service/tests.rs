@@ -1,6 +1,7 @@
 //! Lending without a kernel.
 
 use schedulers::McIpc;
+use userlib::CPtr;
 use userlib::cap::SchedContext;
 
 use super::*;

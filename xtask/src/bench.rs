@@ -210,6 +210,8 @@ fn worse(
     let [before, measured] = [before, measured].map(|list| {
         let mut list = list.to_vec();
         list.retain(|one| one.suite != delay::SUITE && !scaling::SUITES.contains(&&*one.suite));
+        // The emulator's cores take turns of different lengths.
+        list.retain(|one| !reference::is_of_several_cores(one));
         list
     });
     if before.is_empty() {
@@ -280,6 +282,11 @@ fn one(bench: &Bench<'_>) -> Result<bool> {
         fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
     }
     if arguments.write_reference {
+        let mut measured = measured.clone();
+        if arguments.cores.are_several() && scaling::wanted(bench.filter()).is_none() {
+            // The others are those of one core.
+            measured.retain(reference::is_of_several_cores);
+        }
         reference::write(
             bench.workspace,
             name,

@@ -95,7 +95,20 @@ pub(super) fn read(
     measurement::parse_list(&text).with_context(context)
 }
 
-/// Makes `measured` the results of `platform`, made with `compiler`. Results of suites that were not measured are kept.
+/// Whether a result is one of several cores, measured with `--smp` only; the suites that compare numbers of cores measure all
+/// of them at once.
+pub(super) fn is_of_several_cores(one: &Measurement) -> bool {
+    one.parameters.contains_key("cores") && !scaling::SUITES.contains(&&*one.suite)
+}
+
+/// Whether two results are always measured together: those of a suite, or of a suite with this number of cores.
+fn belong_together(one: &Measurement, other: &Measurement) -> bool {
+    let cores =
+        |one: &Measurement| is_of_several_cores(one).then(|| one.parameters["cores"].clone());
+    one.suite == other.suite && cores(one) == cores(other)
+}
+
+/// Makes `measured` the results of `platform`, made with `compiler`. Results that belong to none of them are kept.
 pub(super) fn write(
     workspace: &Workspace,
     platform: &str,
@@ -107,9 +120,12 @@ pub(super) fn write(
     for one in &mut list {
         one.compiler = Some(compiler.to_string());
     }
-    let is_measured = |suite: &str| measured.iter().any(|one| one.suite == suite);
-    let old = read(workspace, platform, results).unwrap_or_default();
-    list.extend(old.into_iter().filter(|one| !is_measured(&one.suite)));
+    let is_measured = |old: &Measurement| measured.iter().any(|one| belong_together(one, old));
+    let mut old = read(workspace, platform, results).unwrap_or_default();
+    old.retain(|one| !is_measured(one));
+    list.extend(old);
+    // They stand at the end of their suite's table.
+    list.sort_by_key(is_of_several_cores);
     let path = file(workspace, platform, results);
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
@@ -255,6 +271,22 @@ pub(super) fn cell(one: &Measurement) -> String {
 mod tests {
     use super::*;
     use crate::bench::measurement::tests::example;
+
+    #[test]
+    fn results_of_several_cores_are_kept_beside_those_of_one() {
+        let with = |cores: Option<u64>| {
+            let mut one = example("remote", &[1.0]);
+            if let Some(cores) = cores {
+                one.parameters.insert("cores".into(), cores.into());
+            }
+            one
+        };
+        let [one, two, four] = [None, Some(2), Some(4)].map(with);
+        assert!(!is_of_several_cores(&one) && is_of_several_cores(&two));
+        assert!(belong_together(&one, &example("other", &[1.0])));
+        assert!(belong_together(&two, &two));
+        assert!(!belong_together(&one, &two) && !belong_together(&two, &four));
+    }
 
     #[test]
     fn platforms_are_columns() {

@@ -24,7 +24,6 @@ tests![
     a_lender_whose_budget_has_ended_unnoticed_is_aborted,
     the_next_lender_does_not_pay_for_it,
     nor_if_the_first_has_its_badge,
-    a_lender_with_another_badge_is_aborted,
     a_client_without_a_context_costs_no_other_one,
     a_client_that_calls_without_its_context_costs_no_other_one,
     an_unbound_lender_is_noticed_without_another_message,
@@ -446,24 +445,6 @@ const OTHERS_BADGE: usize = 1;
 /// The first lender has given its context the badge of the next.
 fn nor_if_the_first_has_its_badge(test: &mut Test) -> Outcome {
     end_of_a_budget_unnoticed(test, true, Some(OTHERS_BADGE))
-}
-
-/// The request of a client that has given its context the badge of another one does not outlast its budget either.
-fn a_lender_with_another_badge_is_aborted(test: &mut Test) -> Outcome {
-    let (mut guard, _) = guard(test, ByProtocol::new(), ms(8))?;
-    let little = SchedParameters::new(ms(2), ms(1000));
-    let short = caller(test, &mut guard, client(1, 0), PRIORITY, little)?;
-    let other = caller(test, &mut guard, client(0, 0), BELOW, ENOUGH)?;
-    let time = little.idling().with_badge(OTHERS_BADGE);
-    test.control_of(1).configure(short.sched_context, &time)?;
-    run(test, guard)?;
-    short.start()?;
-    test.sleep(ms(20))?;
-    check_eq!((ABORTED.load(Relaxed), BEGUN.load(Relaxed)), (1, 1));
-    other.start()?;
-    await_answers(test, 1)?;
-    check_eq!(ORDER[0].load(Relaxed), ORPHAN);
-    Ok(())
 }
 
 /// The context is unbound while the server runs on it.

@@ -32,6 +32,8 @@ use crate::{arch::UserContext, object::ThreadState};
 pub(crate) use boot::{reserve, shared_bytes, shared_rings};
 #[cfg(feature = "tracing")]
 pub(crate) use ring::Tracer;
+#[cfg(all(feature = "tracing", feature = "smp"))]
+use ring::Wait;
 #[cfg(feature = "tracing")]
 use ring::{id, number};
 pub(crate) use trace_format::{End, Move};
@@ -310,5 +312,28 @@ hooks! {
 
     fn trace_start(&mut self) {
         self.entry(Reason::Start, 0);
+    }
+
+    /// This core gives up the entry lock, to wait for exclusive mode.
+    #[cfg(feature = "smp")]
+    fn trace_unlock(&mut self) {
+        if self.is_traced() {
+            self.instruments.tracer.wait = Wait::Since(self.arch.now());
+        }
+    }
+
+    /// This core has waited for the entry lock, and has got it.
+    #[cfg(feature = "smp")]
+    fn trace_lock(&mut self) {
+        if self.is_traced() {
+            let waited = match self.instruments.tracer.wait {
+                Wait::Since(start) => self.arch.now().saturating_sub(start),
+                _ => Ticks::ZERO,
+            };
+            self.instruments.tracer.wait = match self.entry_lock.is_exclusive() {
+                true => Wait::Exclusive(waited),
+                false => Wait::Shared,
+            };
+        }
     }
 }

@@ -81,6 +81,7 @@ impl<A: Arch> CoreHandle<A> {
         kernel.entry_lock.mode = then;
         // A clock reading from before the wait does not decide about the time after it.
         kernel.entry_lock.clock_reading = None;
+        kernel.trace_lock();
         if let Some((thread, next)) = set_back {
             kernel.continue_current(thread, next);
         }
@@ -117,6 +118,7 @@ impl<A: Arch> Local<'_, A> {
     /// Waits for exclusive mode. Returns the same as [`Local::make_exclusive_unless`].
     pub(crate) fn make_exclusive(&mut self) -> bool {
         if !self.entry_lock.is_exclusive() {
+            self.trace_unlock();
             self.entry_lock.mode = Mode::Unlocked;
             self.handle.wait_for_entry_lock(Mode::Exclusive);
         }

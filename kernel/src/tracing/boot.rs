@@ -5,7 +5,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use abi::sizes::STREAM_RING_BITS;
-use trace_format::{Detail, Kinds, Mode, Settings};
+use trace_format::{Detail, Kinds, Known, Mode, Settings};
 
 use crate::arch::Arch;
 use crate::boot::BootAllocator;
@@ -42,6 +42,14 @@ const EVENTS: (Detail, Kinds) = match option_env!("ESCAPEMENT_TRACE_EVENTS") {
         None => panic!("ESCAPEMENT_TRACE_EVENTS names a group of events that does not exist"),
     },
 };
+
+/// The rings of this kernel.
+pub(super) enum Built {}
+
+impl Known for Built {
+    const DETAIL: Option<Detail> = Some(EVENTS.0);
+    const MODE: Option<Mode> = Some(MODE);
+}
 
 /// Whether any memory is reserved.
 const IS_ON: bool = !matches!(option_env!("ESCAPEMENT_TRACE_EVENTS"), Some(names) if matches!(names.as_bytes(), b"off"));

@@ -1,19 +1,43 @@
 //! The ring of a core, and how events get into it.
 
-use trace_format::{Kind, Kinds, ObjectId, Reason, Ring, Settings};
+use trace_format::{Kind, Kinds, ObjectId, Reason, Ring, Settings, What};
+
+#[cfg(feature = "tracing-from-boot")]
+use super::boot::Built;
+#[cfg(not(feature = "tracing-from-boot"))]
+use trace_format::AtRunTime as Built;
 
 use crate::arch::Arch;
 use crate::object::SchedContext;
 use crate::sched::Scheduler;
+#[cfg(feature = "smp")]
+use crate::time::Ticks;
 use crate::token::Ptr;
+
+/// How a core has waited for the entry lock since its last event about that. It can write no event before it has read the
+/// clock.
+#[cfg(feature = "smp")]
+#[derive(Clone, Copy)]
+pub(super) enum Wait {
+    /// Not at all.
+    None,
+    /// It waits for exclusive mode, since then.
+    Since(Ticks),
+    /// For shared mode. It cannot read the clock before.
+    Shared,
+    /// For exclusive mode, for so long.
+    Exclusive(Ticks),
+}
 
 /// Where the events of a core are written.
 pub(crate) struct Tracer {
-    pub(super) ring: Option<Ring<'static>>,
+    pub(super) ring: Option<Ring<'static, Built>>,
     /// The kinds of events that are written: a hook looks at nothing else first.
     pub(super) kinds: Kinds,
     /// The thread and the context of the last events that name them.
     last: (ObjectId, ObjectId),
+    #[cfg(feature = "smp")]
+    pub(super) wait: Wait,
 }
 
 impl Tracer {
@@ -23,6 +47,8 @@ impl Tracer {
             ring: None,
             kinds: Kinds::NOTHING,
             last: (ObjectId::NONE, ObjectId::NONE),
+            #[cfg(feature = "smp")]
+            wait: Wait::None,
         }
     }
 
@@ -56,7 +82,7 @@ pub(super) fn number<T>(object: Option<Ptr<T>>) -> u64 {
 impl<A: Arch> Scheduler<A> {
     /// Lets this core write events into `memory` from now on. Returns whether there is room for any.
     pub fn start_tracing(&mut self, memory: &'static mut [u64], settings: Settings) -> bool {
-        self.instruments.tracer.ring = Ring::new(memory, settings);
+        self.instruments.tracer.ring = Ring::known(memory, settings);
         self.core.check_threshold = self.check_threshold(&self.budget());
         self.trace_start_of_ring();
         self.is_traced()
@@ -102,9 +128,15 @@ impl<A: Arch> Scheduler<A> {
     /// Writes an event of a kind of which this core writes events.
     #[inline(always)]
     pub(super) fn write_event(&mut self, kind: Kind, subject: ObjectId, details: (u64, u64)) {
+        self.put_event(What::new(kind, subject), details);
+    }
+
+    /// The part of a hook that all have in common. It is given as little as possible, as there are many hooks.
+    #[inline(never)]
+    fn put_event(&mut self, what: What, details: (u64, u64)) {
         let now = self.core.now.0;
         if let Some(ring) = &mut self.instruments.tracer.ring {
-            ring.put(now, kind, subject, details);
+            ring.put(what, details, now);
         }
     }
 
@@ -113,6 +145,24 @@ impl<A: Arch> Scheduler<A> {
         self.event(Kind::Entry, |this| {
             (id(this.core.current), reason.number().into(), number)
         });
+        #[cfg(feature = "smp")]
+        self.trace_wait();
+    }
+
+    /// How this core has waited for the entry lock, if it has.
+    #[cfg(feature = "smp")]
+    #[inline(always)]
+    fn trace_wait(&mut self) {
+        let (kind, waited) = match core::mem::replace(&mut self.instruments.tracer.wait, Wait::None)
+        {
+            Wait::None | Wait::Since(_) => return,
+            Wait::Shared => (Kind::Waited, Ticks::ZERO),
+            Wait::Exclusive(waited) => (Kind::Exclusive, waited),
+        };
+        // An entry without events may have waited before this one.
+        if self.entry_lock.is_exclusive() == (kind == Kind::Exclusive) {
+            self.event(kind, |this| (id(this.core.current), waited.0, 0));
+        }
     }
 
     #[inline(always)]

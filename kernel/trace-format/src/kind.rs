@@ -102,6 +102,11 @@ codes! {
         ThreadMigrated = 44,
         /// A context migrates. `a`: its core.
         ContextMigrated = 45,
+        /// All other cores wait for this one, from here to the end of the kernel entry. The subject has waited for
+        /// that. `a`: how long.
+        Exclusive = 46,
+        /// A kernel entry of the subject has waited for a core that was in exclusive mode.
+        Waited = 47,
         /// A thread was created.
         ThreadCreated = 50,
         /// A thread is deleted.
@@ -166,7 +171,13 @@ impl Kinds {
     pub const GROUPS: [(&'static str, Self); 4] = [
         (
             "entries",
-            Self::of(&[Kind::Entry, Kind::Exit, Kind::Invocation]),
+            Self::of(&[
+                Kind::Entry,
+                Kind::Exit,
+                Kind::Invocation,
+                Kind::Exclusive,
+                Kind::Waited,
+            ]),
         ),
         (
             "budgets",

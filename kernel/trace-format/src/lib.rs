@@ -15,7 +15,7 @@ mod tests;
 pub use event::{Event, ObjectId};
 pub use kind::{Blocking, End, Kind, Kinds, Mark, Move, Reason};
 pub use ring::{
-    Cost, Damage, Detail, HEADER_BYTES, MAGIC, Mode, Ring, RingReader, Settings, VERSION,
-    make_stream,
+    AtRunTime, Cost, Damage, Detail, HEADER_BYTES, Known, MAGIC, Mode, Ring, RingReader, Settings,
+    VERSION, What, make_stream,
 };
 pub use stream::StreamReader;

@@ -1,11 +1,13 @@
 //! The ring of a core: a header, and events of one size. The header says how many events were written and how many
 //! were lost, so that a copy of the memory is all that a reader needs.
 
+use core::cell::Cell;
 use core::fmt;
+use core::marker::PhantomData;
 use core::sync::atomic::{
     AtomicU32,
     Ordering::{Acquire, Relaxed, Release},
-    fence,
+    compiler_fence, fence,
 };
 
 use crate::{Event, Kind, Kinds, ObjectId};
@@ -13,7 +15,7 @@ use crate::{Event, Kind, Kinds, ObjectId};
 /// The first bytes of a ring.
 pub const MAGIC: [u8; 8] = *b"ESCTRACE";
 /// The version of the format. A reader reads its own and all earlier ones.
-pub const VERSION: u16 = 4;
+pub const VERSION: u16 = 5;
 /// Bytes of the header: a line that the kernel writes, and one that the reader of a stream writes.
 pub const HEADER_BYTES: usize = 2 * LINE_BYTES;
 
@@ -58,6 +60,11 @@ impl Detail {
             Self::Lite => 16,
             Self::Full => 32,
         }
+    }
+
+    /// The same in words of memory.
+    const fn words(self) -> usize {
+        self.bytes() / WORD
     }
 
     /// The kinds of events that a ring has if these are wanted.
@@ -132,37 +139,82 @@ impl Cost {
     }
 }
 
+/// What an event is about: its kind and its subject, in their places in its second word.
+#[derive(Clone, Copy, Debug)]
+pub struct What(u64);
+
+impl What {
+    /// A kind and a subject.
+    #[inline(always)]
+    #[must_use]
+    pub const fn new(kind: Kind, ObjectId(subject): ObjectId) -> Self {
+        Self((kind.number() as u64) << 48 | subject as u64)
+    }
+}
+
+/// What the program that writes a ring knows of it when it is built: it has no code for other rings.
+pub trait Known {
+    /// How much is written of each event.
+    const DETAIL: Option<Detail>;
+    /// What happens when the ring is full.
+    const MODE: Option<Mode>;
+}
+
+/// Nothing is known before the program runs.
+#[derive(Debug)]
+pub enum AtRunTime {}
+
+impl Known for AtRunTime {
+    const DETAIL: Option<Detail> = None;
+    const MODE: Option<Mode> = None;
+}
+
 /// A ring that is written.
 #[derive(Debug)]
-pub struct Ring<'m> {
+pub struct Ring<'m, K = AtRunTime> {
+    /// The next places, as far as it is known that there is room. They are the first of what it takes to write an event.
+    free: &'m [Cell<u64>],
+    written: u64,
+    lost: u64,
+    /// The number of the core, in its place in an event's second word.
+    core: u64,
     header: &'m mut [u64; LINE_WORDS],
+    /// All places, of which each has the words of an event.
+    events: &'m [Cell<u64>],
     /// The lower half of the number of events that the reader of a stream has read. The reader writes it, and is not
     /// trusted: with any value, events are lost or overwritten before they are read, and nothing else happens.
     read: &'m AtomicU32,
-    events: &'m mut [u64],
     settings: Settings,
-    /// The number of the core, in its place in an event's second word.
-    core: u64,
-    written: u64,
-    lost: u64,
     /// The number of events for which there is memory.
     capacity: usize,
-    /// The place of the next event.
-    next: usize,
-    /// The first place from which on it must be found out whether there is room.
+    /// The place at which the free ones end.
     limit: usize,
+    known: PhantomData<K>,
 }
+
+// SAFETY: the cells are of memory that it has borrowed for itself, and it hands out none of them.
+unsafe impl<K> Send for Ring<'_, K> {}
 
 impl<'m> Ring<'m> {
     /// Makes an empty ring. `None` if `memory` has no room for an event.
     #[must_use]
     pub fn new(memory: &'m mut [u64], settings: Settings) -> Option<Self> {
-        let kinds = settings.detail.kinds(settings.kinds);
-        let settings = Settings { kinds, ..settings };
+        Self::known(memory, settings)
+    }
+}
+
+impl<'m, K: Known> Ring<'m, K> {
+    /// Makes an empty ring, of which what is known counts, whatever `settings` says. `None` if `memory` has no room for
+    /// an event.
+    #[must_use]
+    pub fn known(memory: &'m mut [u64], mut settings: Settings) -> Option<Self> {
+        settings.detail = K::DETAIL.unwrap_or(settings.detail);
+        settings.mode = K::MODE.unwrap_or(settings.mode);
+        settings.kinds = settings.detail.kinds(settings.kinds);
         let (header, rest) = memory.split_first_chunk_mut()?;
         let (second_line, events) = rest.split_first_chunk_mut::<LINE_WORDS>()?;
         // Positions of readers have 32 bits.
-        let capacity = (events.len() * WORD / settings.detail.bytes()).min(u32::MAX as usize);
+        let capacity = (events.len() / settings.detail.words()).min(u32::MAX as usize);
         if capacity == 0 {
             return None;
         }
@@ -184,17 +236,20 @@ impl<'m> Ring<'m> {
         *second_line = [0; LINE_WORDS];
         // SAFETY: the line is aligned, and borrowed for as long as the result; nothing else in this program accesses it.
         let read = unsafe { AtomicU32::from_ptr(second_line.as_mut_ptr().cast()) };
+        let events = events.get_mut(..capacity * settings.detail.words())?;
+        let events = Cell::from_mut(events).as_slice_of_cells();
         let mut ring = Self {
-            header,
-            read,
-            events,
-            settings,
-            core: u64::from(settings.core) << 56,
+            free: events,
             written: 0,
             lost: 0,
+            core: u64::from(settings.core) << 56,
+            header,
+            events,
+            read,
+            settings,
             capacity,
-            next: 0,
             limit: 0,
+            known: PhantomData,
         };
         ring.restart(Cost::default());
         Some(ring)
@@ -202,9 +257,11 @@ impl<'m> Ring<'m> {
 
     /// Forgets all events, and stores what an event costs. Until then, it costs nothing.
     pub fn restart(&mut self, Cost { least, most }: Cost) {
-        (self.written, self.lost, self.next, self.limit) = (0, 0, 0, self.capacity);
+        (self.written, self.lost) = (0, 0);
+        (self.free, self.limit) = (self.events, self.capacity);
         self.read.store(0, Relaxed);
-        self.set_counts();
+        self.set_written();
+        self.set_lost();
         self.header[AT_COST / WORD] = (u64::from(most) << 32 | u64::from(least)).to_le();
     }
 
@@ -218,72 +275,75 @@ impl<'m> Ring<'m> {
     #[inline]
     pub fn write(&mut self, time: u64, kind: Kind, subject: ObjectId, details: (u64, u64)) {
         if self.kinds().contains(kind) {
-            self.put(time, kind, subject, details);
+            self.put(What::new(kind, subject), details, time);
         }
     }
 
     /// Writes an event of a kind that this ring has.
+    // The order of arguments is that of the kernel's function around this one, so that they stay in their registers.
     #[inline(always)]
-    pub fn put(&mut self, time: u64, kind: Kind, subject: ObjectId, (a, b): (u64, u64)) {
-        self.append(
-            time,
-            u64::from(kind.number()) << 48 | u64::from(subject.0),
-            a,
-            b,
-        );
-    }
-
-    /// Writes an event. Its second word has no core and no sequence number yet.
-    #[inline(never)]
-    fn append(&mut self, time: u64, second: u64, a: u64, b: u64) {
-        if self.next == self.limit {
-            return self.append_at_limit(time, second, a, b);
-        }
+    pub fn put(&mut self, what: What, (a, b): (u64, u64), time: u64) {
         let number = self.written.wrapping_add(self.lost) as u16;
-        let numbered = self.core | u64::from(number) << 32 | second;
-        match self.settings.detail {
-            Detail::Lite => {
-                let (places, _) = self.events.as_chunks_mut();
-                if let Some(place) = places.get_mut(self.next) {
-                    *place = [time, numbered].map(u64::to_le);
-                }
-            }
-            Detail::Full => {
-                let (places, _) = self.events.as_chunks_mut();
-                if let Some(place) = places.get_mut(self.next) {
-                    *place = [time, numbered, a, b].map(u64::to_le);
-                }
-            }
+        let numbered = self.core | u64::from(number) << 32 | what.0;
+        let stored = match K::DETAIL.unwrap_or(self.settings.detail) {
+            Detail::Lite => self.next().map(|[w0, w1]| {
+                w0.set(time.to_le());
+                w1.set(numbered.to_le());
+            }),
+            Detail::Full => self.next().map(|[w0, w1, w2, w3]| {
+                w0.set(time.to_le());
+                w1.set(numbered.to_le());
+                w2.set(a.to_le());
+                w3.set(b.to_le());
+            }),
+        };
+        if stored.is_none() {
+            return self.put_at_limit(what, (a, b), time);
         }
-        self.next += 1;
-        self.written += 1;
-        if matches!(self.settings.mode, Mode::Stream) {
-            // A reader that sees the count sees the event.
-            fence(Release);
+        self.written = self.written.wrapping_add(1);
+        // A reader that sees the count sees the event.
+        match self.mode() {
+            Mode::Stream => fence(Release),
+            // It reads the memory of an emulator, whose stores are in order.
+            Mode::Stop | Mode::Overwrite => compiler_fence(Release),
         }
-        self.set_counts();
+        self.set_written();
     }
 
-    /// The same if it is not known whether there is room.
+    /// Takes the next place, if it is known to be free.
+    #[inline(always)]
+    fn next<const WORDS: usize>(&mut self) -> Option<&'m [Cell<u64>; WORDS]> {
+        let (place, rest) = self.free.split_first_chunk()?;
+        self.free = rest;
+        Some(place)
+    }
+
+    /// Writes an event if it is not known whether there is room.
     #[cold]
-    fn append_at_limit(&mut self, time: u64, second: u64, a: u64, b: u64) {
-        let place = if self.next < self.capacity {
-            self.next
+    #[inline(never)]
+    fn put_at_limit(&mut self, what: What, details: (u64, u64), time: u64) {
+        let place = if self.limit < self.capacity {
+            self.limit
         } else {
             0
         };
-        let room = match self.settings.mode {
+        let room = match self.mode() {
             Mode::Stop => 0,
             Mode::Overwrite => self.capacity,
             Mode::Stream => self.room(),
         };
-        if room == 0 {
-            self.lost += 1;
-            return self.set_counts();
+        let limit = self.capacity.min(place.saturating_add(room));
+        let words = self.settings.detail.words();
+        match self.events.get(place * words..limit * words) {
+            Some(free) if !free.is_empty() => {
+                (self.free, self.limit) = (free, limit);
+                self.put(what, details, time);
+            }
+            _ => {
+                self.lost = self.lost.wrapping_add(1);
+                self.set_lost();
+            }
         }
-        self.next = place;
-        self.limit = self.capacity.min(place.saturating_add(room));
-        self.append(time, second, a, b);
     }
 
     /// The number of events for which the reader has made room; 0 if it claims to have read what it cannot have read.
@@ -295,8 +355,16 @@ impl<'m> Ring<'m> {
     }
 
     #[inline(always)]
-    fn set_counts(&mut self) {
+    fn mode(&self) -> Mode {
+        K::MODE.unwrap_or(self.settings.mode)
+    }
+
+    #[inline(always)]
+    const fn set_written(&mut self) {
         self.header[AT_WRITTEN / WORD] = self.written.to_le();
+    }
+
+    const fn set_lost(&mut self) {
         self.header[AT_LOST / WORD] = self.lost.to_le();
     }
 
@@ -305,7 +373,7 @@ impl<'m> Ring<'m> {
         let mut second_line = [0; LINE_WORDS];
         second_line[0] = self.read.load(Relaxed).into();
         let words = self.header.iter().copied().chain(second_line);
-        let words = words.chain(self.events.iter().copied());
+        let words = words.chain(self.events.iter().map(Cell::get));
         words.flat_map(u64::to_ne_bytes)
     }
 }

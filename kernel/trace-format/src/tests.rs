@@ -86,6 +86,42 @@ fn a_flight_recorder_keeps_the_last_events() {
     }
 }
 
+/// What is known when a program is built makes no other ring.
+#[test]
+fn a_known_ring_is_as_one_of_which_nothing_is_known() {
+    struct Lite;
+    impl Known for Lite {
+        const DETAIL: Option<Detail> = Some(Detail::Lite);
+        const MODE: Option<Mode> = Some(Mode::Overwrite);
+    }
+    struct Full;
+    impl Known for Full {
+        const DETAIL: Option<Detail> = Some(Detail::Full);
+        const MODE: Option<Mode> = Some(Mode::Stop);
+    }
+    /// Of both.
+    fn rings<K: Known>(settings: Settings) -> [Vec<u8>; 2] {
+        let memory = || Vec::leak(vec![0; HEADER + 5 * 4]);
+        // What is known counts.
+        let other = Settings {
+            detail: Detail::Lite,
+            mode: Mode::Stream,
+            ..settings
+        };
+        let mut known = Ring::<K>::known(memory(), other).unwrap();
+        let mut ring = Ring::new(memory(), settings).unwrap();
+        for time in 0..13 {
+            known.write(time, Kind::Use, ObjectId(9), (time, 3));
+            ring.write(time, Kind::Use, ObjectId(9), (time, 3));
+        }
+        [known.bytes().collect(), ring.bytes().collect()]
+    }
+    let [known, ring] = rings::<Lite>(settings(Detail::Lite, Mode::Overwrite));
+    assert_eq!(known, ring);
+    let [known, ring] = rings::<Full>(settings(Detail::Full, Mode::Stop));
+    assert_eq!(known, ring);
+}
+
 #[test]
 fn a_lite_ring_has_only_what_needs_no_details() {
     let mut memory = [0; HEADER + 24];
@@ -117,7 +153,7 @@ fn damaged_rings_are_refused_or_read_in_part() {
         changed[at] = value;
         RingReader::new(&changed).map(|ring| ring.written)
     };
-    assert_eq!(with(8, 5), Err(Damage::TooNew(5)));
+    assert_eq!(with(8, 6), Err(Damage::TooNew(6)));
     assert_eq!(with(11, 2), Err(Damage::Header("size of events")));
     assert_eq!(with(12, 3), Err(Damage::Header("mode")));
     assert_eq!(with(16, 0), Err(Damage::Header("capacity")));

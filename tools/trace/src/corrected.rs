@@ -92,6 +92,7 @@ impl Correction {
                     Some(Reason::Core | Reason::RemoteAccess) => Some(NotCorrectable::SeveralCores),
                     _ => Some(NotCorrectable::Interrupt),
                 },
+                Some(Kind::Exclusive | Kind::Waited) => Some(NotCorrectable::SeveralCores),
                 _ => None,
             };
             match entries.last_mut() {

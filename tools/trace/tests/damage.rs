@@ -312,7 +312,7 @@ fn rings_are_found_in_ram() {
     let (found, damage) = collect(ram.path(), "board".to_string()).unwrap();
     assert_eq!(found.platform, "board");
     assert!(found.rings == [ring, second], "in the order of the cores");
-    let too_new = "at 0x2000: the ring has version 65535 of the format, and this reader knows 4";
+    let too_new = "at 0x2000: the ring has version 65535 of the format, and this reader knows 5";
     assert_eq!(damage, [too_new]);
 }
 
@@ -331,8 +331,8 @@ fn ram_says_why_its_ring_cannot_be_read() {
     for (at, value, why) in [
         (
             8,
-            5,
-            "the ring has version 5 of the format, and this reader knows 4",
+            6,
+            "the ring has version 6 of the format, and this reader knows 5",
         ),
         (56, 1, "the ring's header has no valid cost of an event"),
     ] {

@@ -116,6 +116,7 @@ const fn details(kind: Kind) -> &'static [Field] {
     match kind {
         Kind::Run
         | Kind::Use
+        | Kind::Waited
         | Kind::Stopped
         | Kind::ThreadCreated
         | Kind::ThreadDeleted
@@ -156,6 +157,7 @@ const fn details(kind: Kind) -> &'static [Field] {
         Kind::Level => &[("level", A, Number)],
         Kind::Domain => &[("domain", A, Number)],
         Kind::ThreadMigrated | Kind::ContextMigrated => &[("core", A, Number)],
+        Kind::Exclusive => &[("waited_ticks", A, Number)],
         Kind::Named => &[("name", A, Name)],
         Kind::Marked => &[
             ("task", LowerA, Number),

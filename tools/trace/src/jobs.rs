@@ -25,6 +25,8 @@ pub struct Jobs {
     /// the one before was late, or whose budget ended before its begin, seems shorter than it was. The first job of a task
     /// counts from its begin.
     pub longest: u64,
+    /// The jobs that are done, each from its release to its end.
+    pub responses: Vec<(u64, u64)>,
     /// The release of each job that is not done, by its number, and whether it was marked.
     since: BTreeMap<u64, (u64, bool)>,
     /// The completion of the last job.
@@ -103,8 +105,11 @@ pub fn jobs(trace: &Trace) -> Vec<Jobs> {
                 jobs.done += 1;
                 jobs.last_done = Some(event.time);
                 let since = jobs.since.remove(&event.b);
-                let taken = since.map_or(0, |(since, _)| event.time.saturating_sub(since));
-                jobs.longest = jobs.longest.max(taken);
+                if let Some((since, _)) = since {
+                    let since = since.min(event.time);
+                    jobs.longest = jobs.longest.max(event.time - since);
+                    jobs.responses.push((since, event.time));
+                }
             }
             Mark::Missed => jobs.missed += 1,
             Mark::Late => jobs.next = Some(event.time.saturating_sub(trace.ticks(event.b))),

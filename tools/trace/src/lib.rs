@@ -31,6 +31,6 @@ pub use jobs::{Jobs, jobs};
 pub use rules::{Complaint, check};
 pub use state::{Activity, Context, ContextKey, Core, Known, State, Status, Thread, ThreadKey};
 pub use summary::summary;
-pub use timeline::{ContextLane, Marked, Moved, Span, ThreadLane, Timeline, record};
+pub use timeline::{Added, ContextLane, Marked, Moved, Span, ThreadLane, Timeline, record};
 pub use trace::{Lost, Numbered, Trace};
 pub use used_budgets::{UsedBudgets, used_budgets};

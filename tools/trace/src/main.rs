@@ -115,6 +115,9 @@ const TURN: Duration = Duration::from_millis(10);
 /// New rings are searched in each of so many turns.
 const SEARCH: u64 = 10;
 
+/// What a link to a complaint shows before it and after it, in milliseconds.
+const AROUND_MS: f64 = 5.0;
+
 /// The most complaints that are printed.
 const MOST: usize = 20;
 
@@ -142,7 +145,7 @@ fn main() -> ExitCode {
                 Ok(true)
             })
         }
-        Command::Check { file } => read(&file).map(|trace| report(&trace)),
+        Command::Check { file } => read(&file).map(|trace| report(&file, &trace)),
         Command::Calls { file } => read(&file).map(|trace| {
             print!("{}", calls(&trace));
             true
@@ -260,12 +263,20 @@ fn responses(trace: &Trace) -> Value {
     json!({ "jobs": jobs.collect::<Vec<_>>(), "budgets": budgets.collect::<Vec<_>>() })
 }
 
-/// Prints the complaints about a trace. Returns whether there are none.
-fn report(trace: &Trace) -> bool {
+/// Prints the complaints about the trace of a file, each with its place in the page of that file. Returns whether there
+/// are none.
+fn report(file: &Path, trace: &Trace) -> bool {
     let complaints = check(trace);
+    let page = file.with_extension("html");
     for complaint in complaints.iter().take(MOST) {
         let time = trace.microseconds(complaint.time) / 1000.0;
         println!("{time:12.3} ms  {}", complaint.text);
+        let (from, to) = ((time - AROUND_MS).max(0.0), time + AROUND_MS);
+        println!("{:17}{}#{from:.3}-{to:.3}", "", page.display());
+    }
+    if !complaints.is_empty() {
+        let (file, page) = (file.display(), page.display());
+        println!("`cargo xtask trace view {file}` writes {page}");
     }
     if complaints.len() > MOST {
         println!("and {} more", complaints.len() - MOST);

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use trace_format::{Blocking, Event, Kind, Move, ObjectId};
 
+use crate::timeline::total;
+
 /// A thread of a [`State`]. Objects of different times may have one number, and have different keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ThreadKey(pub usize);
@@ -77,12 +79,24 @@ pub struct Context {
     pub flags: u64,
     /// The head replenishment: its time and its amount.
     pub head: Option<(u64, u64)>,
+    /// The replenishments after it, by their times, as far as events have told.
+    pub pending: Vec<(u64, u64)>,
     /// The thread that has it.
     pub thread: Option<ThreadKey>,
     /// The thread that it was bound to first.
     pub owner: Option<ThreadKey>,
     /// Whether it is deleted.
     pub deleted: bool,
+}
+
+impl Context {
+    /// Whether its replenishments would be more than its budget.
+    fn is_too_much(&self) -> bool {
+        let budget = self.parameters.map_or(u64::MAX, |(budget, _)| budget);
+        let amounts = self.pending.iter().map(|(_, amount)| *amount);
+        let sum = total(amounts.chain(self.head.map(|(_, amount)| amount)));
+        sum > budget && !self.pending.is_empty()
+    }
 }
 
 /// How much is known of what a core does. Where events are missing, that is nothing until later ones tell.
@@ -300,9 +314,29 @@ impl State {
         };
         let context = &mut self.contexts[key.0];
         match kind {
-            Kind::Configured => context.parameters = Some((event.a, event.b)),
+            Kind::Configured => {
+                context.parameters = Some((event.a, event.b));
+                context.pending.clear();
+            }
             Kind::Flags => context.flags = event.a,
-            Kind::Head => context.head = Some((event.a, event.b)),
+            Kind::Head => {
+                context.head = Some((event.a, event.b));
+                context.pending.retain(|(time, _)| *time > event.a);
+                // Others were merged into it.
+                while context.is_too_much() {
+                    context.pending.remove(0);
+                }
+            }
+            Kind::Added => {
+                context.pending.retain(|(time, _)| *time < event.a);
+                if context.head != Some((event.a, event.b)) {
+                    // Others may be merged into it, if there is no room for more.
+                    context.pending.push((event.a, event.b));
+                    while context.is_too_much() && context.pending.len() > 1 {
+                        context.pending.remove(context.pending.len() - 2);
+                    }
+                }
+            }
             Kind::Moved => {
                 let to = self.thread(ObjectId::in_detail(event.b));
                 self.thread(ObjectId::in_detail(event.a));

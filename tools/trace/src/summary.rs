@@ -120,11 +120,12 @@ fn contexts(trace: &Trace, timeline: &Timeline, share: &impl Fn(u64) -> f64, out
     let milliseconds = |ticks| trace.microseconds(ticks) / 1000.0;
     let _ = writeln!(
         out,
-        "\n{:>16} {:>16} {:>11} {:>7} {:>19} {:>9} {:>9}",
+        "\n{:>16} {:>16} {:>11} {:>7} {:>14} {:>19} {:>9} {:>9}",
         "context of",
         "promised ms",
         "received ms",
         "share",
+        "most, a period",
         "longest blackout ms",
         "exhausted",
         "donated"
@@ -137,9 +138,11 @@ fn contexts(trace: &Trace, timeline: &Timeline, share: &impl Fn(u64) -> f64, out
             }
             None => "?".to_string(),
         };
+        let most = lane.most_in_a_period();
+        let most = most.map_or("-".to_string(), |most| format!("{:.3}", milliseconds(most)));
         let _ = writeln!(
             out,
-            "{:>16} {promised:>16} {:11.3} {:6.1}% {:19.3} {:>9} {:>9}",
+            "{:>16} {promised:>16} {:11.3} {:6.1}% {most:>14} {:19.3} {:>9} {:>9}",
             lane.name,
             milliseconds(lane.used()),
             share(lane.used()),

@@ -1,6 +1,6 @@
 //! The lanes of cores, threads and contexts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use trace_format::{End, Event, Kind, Mark, Move, ObjectId};
 
@@ -26,6 +26,17 @@ pub struct Span {
 
 /// When a context moves, the threads that had it before and afterwards, and why.
 pub type Moved = (u64, Option<ThreadKey>, Option<ThreadKey>, Option<Move>);
+
+/// A replenishment that is not due when a context gets it. Times and amounts are in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// Since when it is pending.
+    pub since: u64,
+    /// When it is due.
+    pub due: u64,
+    /// How much it is.
+    pub amount: u64,
+}
 
 /// A point that a program has marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +79,8 @@ pub struct ContextLane {
     pub uses: Vec<Span>,
     /// How much could be used at once: time and amount, between which it falls while it is used.
     pub levels: Vec<(u64, u64)>,
+    /// The replenishments that were pending, by their times.
+    pub added: Vec<Added>,
     /// Each move.
     pub moves: Vec<Moved>,
     /// When and how its use ended.
@@ -91,6 +104,8 @@ pub struct Timeline {
     pub contexts: Vec<ContextLane>,
     /// The marks of programs, in the order of time.
     pub marks: Vec<Marked>,
+    /// When the jobs that begin next were released, as far as threads have said how late they are.
+    pub(crate) released: HashMap<(ThreadKey, u32), u64>,
 }
 
 impl Timeline {
@@ -118,7 +133,7 @@ impl Timeline {
             if is_known_now || matches!(event.kind(), Some(Kind::Run | Kind::Use)) {
                 timeline.end_span(event.core, before, event.time);
             }
-            timeline.note(&mut state, event);
+            timeline.note(trace, &mut state, event);
             timeline.set_touched(&state, event.time);
         }
         for (core, last) in state.cores.clone() {
@@ -126,6 +141,10 @@ impl Timeline {
         }
         for lane in &mut timeline.threads {
             lane.finish(trace.end);
+        }
+        timeline.marks.sort_by_key(|one| one.time);
+        for lane in &mut timeline.contexts {
+            lane.added.sort_by_key(|one| one.due);
         }
         for key in 0..state.threads.len() {
             timeline.threads[key].name = state.thread_name(ThreadKey(key), &trace.names);
@@ -175,7 +194,7 @@ impl Timeline {
     }
 
     /// Notes what is drawn besides spans.
-    fn note(&mut self, state: &mut State, event: &Event) {
+    fn note(&mut self, trace: &Trace, state: &mut State, event: &Event) {
         let time = event.time;
         match event.kind() {
             Some(Kind::Configured) => {
@@ -192,11 +211,16 @@ impl Timeline {
             }
             Some(Kind::Head) => {
                 if let Some(context) = state.context(event.subject) {
-                    set_level(
-                        &mut self.contexts[context.0].levels,
-                        time,
-                        (event.a, event.b),
-                    );
+                    let lane = &mut self.contexts[context.0];
+                    set_level(&mut lane.levels, time, (event.a, event.b));
+                    Pending::of(&mut lane.added, Added::at(time, event)).set_head();
+                }
+            }
+            Some(Kind::Added) => {
+                if let Some(context) = state.context(event.subject) {
+                    let one = Added::at(time, event);
+                    let pending = Pending::of(&mut self.contexts[context.0].added, one);
+                    pending.set_last();
                 }
             }
             Some(Kind::Moved) => {
@@ -219,22 +243,42 @@ impl Timeline {
                 }
             }
             Some(Kind::Marked) => {
-                // How late a job begins is seen from where it begins.
-                let mark = mark(event).filter(|(mark, _)| *mark != Mark::Late);
-                if let Some(((mark, task), thread)) = mark.zip(state.thread(event.subject)) {
+                if let Some(((mark, task), thread)) = mark(event).zip(state.thread(event.subject)) {
                     let value = event.b;
-                    self.marks.push(Marked {
+                    let marked = Marked {
                         time,
                         thread,
                         mark,
                         task,
                         value,
-                    });
+                    };
+                    self.mark(marked, time.saturating_sub(trace.ticks(value)));
                 }
             }
             _ => {}
         }
         self.make_room(state);
+    }
+
+    /// Notes a mark. Where a program says how late its next job begins, that job was released at `before`.
+    fn mark(&mut self, one: Marked, before: u64) {
+        let task = (one.thread, one.task);
+        match one.mark {
+            Mark::Late => {
+                self.released.insert(task, before);
+                return;
+            }
+            Mark::Begun => {
+                let release = self.released.remove(&task);
+                self.marks.extend(release.map(|time| Marked {
+                    time,
+                    mark: Mark::Released,
+                    ..one
+                }));
+            }
+            _ => {}
+        }
+        self.marks.push(one);
     }
 
     /// The time for which a thread ran.
@@ -255,6 +299,54 @@ fn set_level(levels: &mut Vec<(u64, u64)>, now: u64, (due, amount): (u64, u64)) 
         levels.push((now, 0));
     }
     levels.push((due.max(now), amount));
+}
+
+impl Added {
+    /// That of an event.
+    const fn at(since: u64, event: &Event) -> Self {
+        Self {
+            since,
+            due: event.a,
+            amount: event.b,
+        }
+    }
+}
+
+/// A replenishment in its place among those that are pending.
+struct Pending<'l> {
+    list: &'l mut Vec<Added>,
+    /// The first that is pending.
+    first: usize,
+    one: Added,
+}
+
+impl<'l> Pending<'l> {
+    fn of(list: &'l mut Vec<Added>, mut one: Added) -> Self {
+        let past = list.iter().rposition(|other| other.due <= one.since);
+        let first = past.map_or(0, |past| past + 1);
+        if let Some(same) = list[first..].iter().find(|other| other.due == one.due) {
+            one.since = same.since;
+        }
+        Self { list, first, one }
+    }
+
+    /// It is the first one: those before it are merged into it.
+    fn set_head(self) {
+        let merged = self.list[self.first..].partition_point(|other| other.due <= self.one.due);
+        self.list.drain(self.first..self.first + merged);
+        if self.one.due > self.one.since {
+            self.list.insert(self.first, self.one);
+        }
+    }
+
+    /// It is the last one.
+    fn set_last(self) {
+        let before = self.list[self.first..].partition_point(|other| other.due < self.one.due);
+        self.list.truncate(self.first + before);
+        if self.one.due > self.one.since {
+            self.list.push(self.one);
+        }
+    }
 }
 
 /// Records a status from a time on, after earlier ones. A status without duration is not recorded.
@@ -328,6 +420,12 @@ impl ContextLane {
         gaps.max().unwrap_or(0)
     }
 
+    /// The most that it received in any window of its period; `None` without a period.
+    pub fn most_in_a_period(&self) -> Option<u64> {
+        let (_, period) = self.parameters.filter(|(_, period)| *period > 0)?;
+        Some(most_in_a_window(&self.uses, period, (0, u64::MAX)))
+    }
+
     /// How often it was donated with a call.
     pub fn donations(&self) -> usize {
         let calls = self.moves.iter();
@@ -355,9 +453,52 @@ impl ContextLane {
     }
 }
 
+/// The most time of spans that follow each other in any window of a length, from one time to another. It suffices to
+/// look at the windows that begin with a span.
+pub(crate) fn most_in_a_window(spans: &[Span], length: u64, (from, to): (u64, u64)) -> u64 {
+    let inside = |span: &Span, to: u64| span.end.min(to).saturating_sub(span.start.max(from));
+    let (mut most, mut sum, mut next) = (0, 0_u64, 0);
+    for (first, span) in spans.iter().enumerate() {
+        let end = span.start.max(from).saturating_add(length).min(to);
+        while let Some(span) = spans.get(next).filter(|span| span.start < end) {
+            sum = sum.saturating_add(inside(span, to));
+            next += 1;
+        }
+        // The last one may end after the window.
+        let last = spans[first..next].last();
+        let beyond = last.map_or(0, |last| inside(last, to) - inside(last, end));
+        most = most.max(sum.saturating_sub(beyond));
+        sum = sum.saturating_sub(inside(span, to));
+        next = next.max(first + 1);
+    }
+    most
+}
+
 #[cfg(test)]
 mod tests {
-    use super::set_level;
+    use super::{Span, most_in_a_window, set_level};
+
+    #[test]
+    fn the_most_in_a_window_is_found_wherever_it_begins() {
+        let span = |(start, end)| Span {
+            start,
+            end,
+            core: 0,
+            thread: None,
+            context: None,
+        };
+        let spans = [(0, 2), (10, 13), (15, 19), (40, 55)].map(span);
+        let most = |length, range| most_in_a_window(&spans, length, range);
+        assert_eq!(most(6, (0, 39)), 4);
+        assert_eq!(most(9, (0, 39)), 7);
+        assert_eq!(most(15, (0, 39)), 7);
+        assert_eq!(most(19, (0, 39)), 9);
+        // A span that is longer than the window, and parts of spans.
+        assert_eq!(most(10, (0, 100)), 10);
+        assert_eq!(most(10, (12, 18)), 4);
+        assert_eq!(most(10, (20, 30)), 0);
+        assert_eq!(most_in_a_window(&[], 10, (0, 100)), 0);
+    }
 
     #[test]
     fn a_replenishment_that_does_not_come_is_forgotten() {

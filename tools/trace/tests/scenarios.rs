@@ -6,8 +6,10 @@ use common::{read, simulated};
 use simulator::scenarios::{ALL, find};
 use simulator::{History, Microseconds, Options, Setup, Simulation, Status as Seen, work};
 use trace::{
-    Status, ThreadKey, Timeline, Trace, check, export, inversions, jobs, summary, used_budgets,
+    State, Status, ThreadKey, Timeline, Trace, check, export, inversions, jobs, summary,
+    used_budgets,
 };
+use trace_format::{Kind, Mark};
 use userlib::cap::{Capability, Endpoint, Notification, Reply, SchedParameters};
 use userlib::time::Periodic;
 use userlib::{Message, server, syscall, trace as marks};
@@ -357,6 +359,15 @@ fn a_late_job_counts_from_its_release() {
     assert_eq!((found[0].done, found[0].missed), (3, 2));
     let response = trace.microseconds(found[0].longest);
     assert!((10_590.0..10_650.0).contains(&response), "{response}");
+    // Its release is marked where it was, although its thread has told it later.
+    let marks = Timeline::of(&trace).marks;
+    assert!(marks.is_sorted_by_key(|one| one.time));
+    let of_last = |mark| {
+        let one = marks.iter().find(|one| one.mark == mark && one.value == 2);
+        trace.microseconds(one.expect("it is marked").time)
+    };
+    let late = of_last(Mark::Begun) - of_last(Mark::Released);
+    assert!((90.0..150.0).contains(&late), "{late}");
 }
 
 #[test]
@@ -401,6 +412,37 @@ fn the_page_has_the_whole_trace() {
         !page.contains("src=") && !page.contains("http"),
         "no network"
     );
+}
+
+/// What is pending, and the head, are never more than the budget, and mostly all of it.
+#[test]
+fn pending_replenishments_are_known() {
+    let (mut all, mut whole) = (0, 0);
+    for scenario in ALL {
+        let (trace, ..) = run(scenario.name, 100, 1_000_000);
+        let mut state = State::default();
+        for one in &trace.events {
+            state.apply(&one.event);
+            if one.event.kind() != Some(Kind::Exit) {
+                continue;
+            }
+            for context in &state.contexts {
+                let (Some((budget, 1..)), Some((head, amount))) =
+                    (context.parameters, context.head)
+                else {
+                    continue;
+                };
+                let times = context.pending.iter().map(|(time, _)| *time);
+                assert!(times.clone().is_sorted() && times.clone().all(|time| time > head));
+                let sum = amount + context.pending.iter().map(|(_, one)| one).sum::<u64>();
+                assert!(sum <= budget, "{}: {context:?}", scenario.name);
+                // Of those that a charge has added, an event tells the last one only.
+                all += 1;
+                whole += usize::from(sum == budget);
+            }
+        }
+    }
+    assert!(whole > all / 2, "{whole} of {all} are known as a whole");
 }
 
 /// Clients of one server, which has the highest priority: with priority inheritance by donation and the server at a

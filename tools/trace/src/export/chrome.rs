@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{context_of, thread_of, word};
-use crate::{Status, Timeline, Trace};
+use crate::{Status, Timeline, Trace, remaining_budget};
 
 // The processes: cores, threads, contexts.
 const CORES: u32 = 1;
@@ -53,7 +53,7 @@ pub fn chrome(trace: &Trace) -> String {
                 "name": thread_of(&timeline, span), "args": { "core": span.core },
             }));
         }
-        for (time, amount) in &lane.levels {
+        for (time, amount) in &remaining_budget(lane, timeline.end) {
             events.push(json!({
                 "ph": "C", "pid": CONTEXTS, "ts": at(*time), "name": format!("budget of {}", lane.name),
                 "args": { "us": at(*amount) },

@@ -5,7 +5,7 @@
 //! written here are named.
 
 use super::{context_of, thread_of, word};
-use crate::{Status, Timeline, Trace};
+use crate::{Status, Timeline, Trace, remaining_budget};
 
 /// A message of protocol buffers.
 #[derive(Default)]
@@ -197,7 +197,7 @@ fn contexts(timeline: &Timeline, writer: &mut Writer<'_>) {
         let budget = uuid(BUDGETS, key);
         let name = format!("budget of {} in ns", lane.name);
         writer.track(budget, Some(CONTEXTS), &name, true);
-        for (time, amount) in &lane.levels {
+        for (time, amount) in &remaining_budget(lane, timeline.end) {
             let value = writer.trace.nanoseconds(*amount);
             let event = Message::default()
                 .number(TYPE, VALUE)

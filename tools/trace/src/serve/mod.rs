@@ -87,7 +87,10 @@ impl Site {
                 let tile = Tile::new(&shown.timeline, level, index).ok_or(Refusal::NotFound)?;
                 lanes(tile, shown, findings.get())
             }
-            Request::Sums { trace, from, to } => sums(&served(trace)?.shown, from, to),
+            Request::Sums { trace, from, to } => {
+                let Served { shown, findings } = served(trace)?;
+                sums(shown, findings.get(), from, to)
+            }
             Request::Corrected { trace, from, to } => served(trace)?.shown.corrected(from, to),
             Request::Next {
                 trace,

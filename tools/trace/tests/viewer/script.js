@@ -88,7 +88,9 @@
     press("b");
     expect(first.cursors.length === 2, "B shows no blackout");
     await rest();
-    expect(first.tables.textContent.includes("longest blackout"), "there are no tables");
+    for (const words of ["longest blackout", "most in a period", "kernel entries", "Syscall"]) {
+      expect(first.tables.textContent.includes(words), `the tables have no ${words}`);
+    }
 
     // The worst inversion is in the other trace.
     press("i");
@@ -111,6 +113,28 @@
     expect(!first.lanes.some((lane) => lane.name === "client 1"), "lanes are not chosen by name");
     search.value = "";
     search.dispatchEvent(new Event("input"));
+
+    // Lanes of a core: all that has run there.
+    press("0");
+    search.value = "core 0";
+    search.dispatchEvent(new Event("input"));
+    await rest();
+    expect(lane(first, "core", "core 0") && lane(first, "thread", "server"), "a core does not choose what it runs");
+    search.value = "";
+    search.dispatchEvent(new Event("input"));
+    await rest();
+
+    // Of the context whose budget has ended at 1.003 ms, the replenishment is pending.
+    press("0");
+    await rest();
+    const context = lane(first, "context", "client 2");
+    pointer(first.canvas, "pointermove", first.x(trace.ticks(3)), context.y + 20);
+    const words = document.getElementById("tip").textContent;
+    expect(/pending: \d\.\d+ .s at 10\.\d+ ms/.test(words), `what is pending is not said: ${words}`);
+    const due = first.pieces[0].lanes.contexts[context.index].due[0];
+    const below = [first.x(due) * scale, (context.y + context.height - 2) * scale];
+    const [mark] = first.canvas.getContext("2d").getImageData(...below, 1, 1).data.slice(3);
+    expect(mark > 0, "a replenishment that comes is not marked");
 
     // Two traces: the other follows, and both can be aligned.
     press("0");

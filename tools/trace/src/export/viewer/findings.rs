@@ -10,9 +10,9 @@ use crate::{Complaint, Inversion, Jobs, Timeline, Trace, check, inversions, jobs
 pub(crate) struct Findings {
     pub(crate) complaints: Vec<Complaint>,
     pub(crate) inversions: Vec<Inversion>,
-    jobs: Vec<Jobs>,
+    pub(crate) jobs: Vec<Jobs>,
     /// The times that one can jump to, in ascending order, by what happens there.
-    targets: [(&'static str, Vec<u64>); 6],
+    targets: [(&'static str, Vec<u64>); 7],
     /// The longest time between two uses of a context with a period.
     blackout: Option<(u64, u64)>,
 }
@@ -22,19 +22,23 @@ impl Findings {
         let complaints = check(trace);
         let inversions = inversions(trace);
         let ends = timeline.contexts.iter().flat_map(|lane| &lane.ends);
-        let timeouts = trace.events.iter().map(|one| one.event);
-        let timeouts = timeouts.filter(|event| event.kind() == Some(Kind::Timeout));
+        let times_of = |kind| {
+            let events = trace.events.iter().map(|one| one.event);
+            let events = events.filter(|event| event.kind() == Some(kind));
+            events.map(|event| event.time).collect()
+        };
         let marks = &timeline.marks;
         let missed = marks.iter().filter(|one| one.mark == Mark::Missed);
         let targets = [
             ("budget ends", ends.map(|(time, _)| *time).collect()),
-            ("timeouts", timeouts.map(|event| event.time).collect()),
+            ("timeouts", times_of(Kind::Timeout)),
             ("missed deadlines", missed.map(|one| one.time).collect()),
             ("marks", marks.iter().map(|one| one.time).collect()),
             (
                 "inversions",
                 inversions.iter().map(|one| one.start).collect(),
             ),
+            ("stops of other cores", times_of(Kind::Exclusive)),
             (
                 "broken rules",
                 complaints.iter().map(|one| one.time).collect(),

@@ -90,8 +90,8 @@ const LANES = {
     filler.end();
   },
 
-  context({ pane, pen }, lane) {
-    const { y } = lane;
+  context({ pane, pen, fore }, lane) {
+    const { y, height } = lane;
     for (const { lanes, from, to } of pane.pieces) {
       const item = lanes.contexts[lane.index];
       const [first, last] = [Math.max(pane.from, from), Math.min(pane.to, to)];
@@ -99,7 +99,17 @@ const LANES = {
       const points = after(item.x, last) - after(item.x, first);
       const paintBudget = points < pane.x(last) - pane.x(first) ? paintLine : paintColumns;
       paintBudget(pane, pen, lane, item, first, last);
-      // A triangle where its use ends.
+      // A triangle that points up where a replenishment comes, and one that points down where its use ends.
+      pen.fillStyle = fore;
+      for (let i = since(item.due, first); i < item.due.length && item.due[i] < last;) {
+        const x = pane.x(item.due[i]);
+        pen.beginPath();
+        pen.moveTo(x, y + height - 7);
+        pen.lineTo(x - 3, y + height - 1);
+        pen.lineTo(x + 3, y + height - 1);
+        pen.fill();
+        i = Math.max(i + 1, after(item.due, pane.time(x + 0.5)));
+      }
       pen.fillStyle = RED;
       for (let i = since(item.ended, first); i < item.ended.length && item.ended[i] < last;) {
         const x = pane.x(item.ended[i]);

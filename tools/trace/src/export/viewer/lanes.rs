@@ -132,6 +132,7 @@ fn context(
             total(group.iter().map(length)),
         );
     }
+    let added = tile.first_in_bins(&lane.added, |one| one.due);
     let points = tile.line(budget);
     let ends = tile.first_in_bins(&lane.ends, |(time, _)| *time);
     let moves = if has_donations {
@@ -144,6 +145,9 @@ fn context(
         "uses": rows.numbers,
         "times": differences(points.iter().map(|(time, _)| *time)),
         "left": points.iter().map(|(_, amount)| *amount).collect::<Vec<_>>(),
+        "due": differences(added.iter().map(|one| one.due)),
+        "pending": added.iter().map(|one| one.due - one.since).collect::<Vec<_>>(),
+        "amount": added.iter().map(|one| one.amount).collect::<Vec<_>>(),
         "ends": differences(ends.iter().map(|(time, _)| *time)),
         "moved": differences(moves.iter().map(|(time, ..)| *time)),
         "movedFrom": moves.iter().map(|(_, from, ..)| key(*from)).collect::<Vec<_>>(),

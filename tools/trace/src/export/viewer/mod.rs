@@ -6,7 +6,10 @@ mod lanes;
 mod sums;
 mod tile;
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
+use trace_format::{Event, Kind, Reason};
 
 pub(crate) use findings::Findings;
 pub(crate) use lanes::lanes;
@@ -51,6 +54,8 @@ pub(crate) struct Shown {
     pub(crate) budgets: Vec<Vec<(u64, u64)>>,
     /// The calls with which each context was donated.
     pub(crate) calls: Vec<Vec<(u64, u64)>>,
+    /// The times of kernel entries by their reasons, in ascending order.
+    pub(crate) entries: Vec<(&'static str, Vec<u64>)>,
     correction: Correction,
 }
 
@@ -70,6 +75,7 @@ impl Shown {
             lost: trace.lost_events(),
             budgets: budgets.collect(),
             calls: contexts.map(|lane| lane.calls()).collect(),
+            entries: entries(trace),
             correction: Correction::of(trace),
             timeline,
         }
@@ -86,18 +92,28 @@ impl Shown {
     /// What is known before any part of it is seen. Times are in ticks.
     pub(crate) fn to_json(&self) -> Value {
         let timeline = &self.timeline;
+        let mut cores_of_threads = vec![BTreeSet::new(); timeline.threads.len()];
+        for span in timeline.cores.values().flatten() {
+            if let Some(thread) = span.thread {
+                cores_of_threads[thread.0].insert(span.core);
+            }
+        }
         let threads = timeline.threads.iter();
         let threads = threads
-            .map(|lane| json!({ "name": lane.name, "isUsed": !lane.changes.is_empty() }))
+            .zip(&cores_of_threads)
+            .map(|(lane, cores)| {
+                json!({ "name": lane.name, "isUsed": !lane.changes.is_empty(), "cores": cores })
+            })
             .collect::<Vec<_>>();
         let contexts = timeline.contexts.iter().zip(&self.budgets);
         let contexts = contexts
             .map(|(lane, budget)| {
                 let (most, period) = lane.parameters.unwrap_or_default();
+                let cores: BTreeSet<_> = lane.uses.iter().map(|span| span.core).collect();
                 let highest = budget.iter().map(|(_, amount)| *amount).max();
                 json!({
                     "name": lane.name, "isUsed": !lane.uses.is_empty(), "budget": most, "period": period,
-                    "most": highest.unwrap_or(0).max(most).max(1),
+                    "most": highest.unwrap_or(0).max(most).max(1), "cores": cores,
                 })
             })
             .collect::<Vec<_>>();
@@ -106,6 +122,7 @@ impl Shown {
             "start": timeline.start, "end": timeline.end,
             "events": self.events, "lost": self.lost,
             "cores": timeline.cores.keys().collect::<Vec<_>>(), "threads": threads, "contexts": contexts,
+            "reasons": self.entries.iter().map(|(reason, _)| reason).collect::<Vec<_>>(),
         })
     }
 }
@@ -115,9 +132,12 @@ pub fn html(traces: &[(&str, &Trace)]) -> String {
     let data = traces.iter().map(|(name, trace)| {
         let shown = Shown::new(name, trace);
         let findings = Findings::of(trace, &shown.timeline);
-        let calls = shown.calls.iter();
-        let calls =
-            calls.map(|calls| differences(calls.iter().flat_map(|&(start, end)| [start, end])));
+        let spans =
+            |list: &[(u64, u64)]| differences(list.iter().flat_map(|&(start, end)| [start, end]));
+        let calls = shown.calls.iter().map(|calls| spans(calls));
+        let jobs = findings.jobs.iter().map(|jobs| spans(&jobs.responses));
+        let entries = shown.entries.iter();
+        let entries = entries.map(|(_, times)| differences(times.iter().copied()));
         let mut data = shown.to_json();
         data["lanes"] = lanes(Tile::WHOLE, &shown, Some(&findings));
         if shown.events > DETAILED {
@@ -130,6 +150,8 @@ pub fn html(traces: &[(&str, &Trace)]) -> String {
         }
         data["correction"] = shown.correction.to_json();
         data["calls"] = calls.collect::<Vec<_>>().into();
+        data["responses"] = jobs.collect::<Vec<_>>().into();
+        data["entries"] = entries.collect::<Vec<_>>().into();
         data["findings"] = findings.to_json();
         data["targets"] = findings.times().into();
         data
@@ -144,6 +166,20 @@ pub(crate) fn page(data: &Value) -> String {
     let page = PAGE.replacen(STYLE.0, STYLE.1, 1);
     page.replacen(SCRIPT.0, SCRIPT.1, 1)
         .replacen(DATA, &data, 1)
+}
+
+/// The times of kernel entries, by their reasons.
+fn entries(trace: &Trace) -> Vec<(&'static str, Vec<u64>)> {
+    let reasons = Reason::ALL.iter().map(|reason| (reason.name(), Vec::new()));
+    let mut all: Vec<_> = reasons.collect();
+    for Event { kind, time, a, .. } in trace.events.iter().map(|one| one.event) {
+        // Reasons are numbered from 1 on.
+        let place = (kind == Kind::Entry.number()).then(|| (a as usize).checked_sub(1));
+        if let Some((_, times)) = place.flatten().and_then(|place| all.get_mut(place)) {
+            times.push(time);
+        }
+    }
+    all
 }
 
 /// The number of a thread or a context in the page; -1 for none.

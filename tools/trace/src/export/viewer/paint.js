@@ -99,22 +99,45 @@ function paintDonations({ pane, pen }) {
   }
 }
 
+/// What jobs do: an arrow up is a release, a point is an end.
+const SIGNS = {
+  Released(pen, x, y) {
+    pen.fillRect(x - 0.75, y + 2, 1.5, 8);
+    pen.beginPath();
+    pen.moveTo(x, y);
+    pen.lineTo(x - 3, y + 5);
+    pen.lineTo(x + 3, y + 5);
+    pen.fill();
+  },
+  Done(pen, x, y) {
+    pen.beginPath();
+    pen.arc(x, y + 3, 2.5, 0, 2 * Math.PI);
+    pen.fill();
+  },
+};
+
 /// The marks of threads, of which those that are nearer than a pixel are drawn once, and broken rules.
 function paintMarks({ pane, pen, fore }) {
   for (const { lanes, from, to } of pane.pieces) {
     const [first, last] = [Math.max(pane.from, from), Math.min(pane.to, to)];
-    for (const { kind, index, y } of pane.lanes) {
+    for (const { kind, index, y, height } of pane.lanes) {
       if (kind !== "thread") continue;
-      const { marked, missed } = lanes.threads[index];
+      const { marked, missed, marks } = lanes.threads[index];
       const filler = new Filler(pen);
+      pen.fillStyle = fore;
+      const signs = [];
       for (let i = since(marked, first); i < marked.length && marked[i] < last;) {
         const x = pane.x(marked[i]);
         const next = pane.time(x + 1);
         const isMissed = after(missed, next) > after(missed, marked[i] - 1);
-        filler.fill(isMissed ? RED : fore, x - 0.5, y, 1.5, 6);
+        if (isMissed) filler.fill(RED, x - 1, y, 2, height);
+        else if (SIGNS[marks[i].what]) signs.push([marks[i].what, x]);
+        else filler.fill(fore, x - 0.5, y, 1.5, 6);
         i = Math.max(i + 1, after(marked, next));
       }
       filler.end();
+      pen.fillStyle = fore;
+      for (const [what, x] of signs) SIGNS[what](pen, x, y);
     }
     pen.fillStyle = RED;
     for (const { time } of lanes.complaints) if (first <= time && time < last) pen.fillRect(pane.x(time) - 1, 18, 2, 6);

@@ -116,12 +116,18 @@ class Pane {
       y += HEIGHTS[kind];
     };
     const addWanted = (kind, list, isShown = () => true) => {
-      list.forEach(({ name, isUsed }, index) => {
-        if (isUsed && name.toLowerCase().includes(page.filter) && isShown(index)) add(kind, name, index);
+      list.forEach(({ name, isUsed, cores }, index) => {
+        const isNamed = name.toLowerCase().includes(page.filter) || cores.some(isFilter);
+        if (isUsed && isNamed && isShown(index)) add(kind, name, index);
       });
     };
+    /// With the name of a core, what it has run is shown.
+    const isFilter = (core) => page.filter === `core ${core}`;
+    const isOne = trace.cores.some(isFilter);
     add("group", "cores");
-    trace.cores.forEach((core, index) => add("core", "core " + core, index));
+    trace.cores.forEach((core, index) => {
+      if (!isOne || isFilter(core)) add("core", `core ${core}`, index);
+    });
     add("group", "scheduling contexts: what is left of the budget");
     addWanted("context", trace.contexts);
     const some = page.everyThread ? "" : " (those that run, are ready or out of budget here; L shows all)";
@@ -254,6 +260,7 @@ class Pane {
     if (i < item.start.length && item.start[i] <= time) lines.push(this.about(kind, item, i));
     if (kind === "context") {
       lines.push(`left: ${trace.show(left(item, time))} of ${trace.show(trace.contexts[index].budget)}`);
+      lines.push(...pending(trace, item, time));
     }
     const near = ((this.to - this.from) / (this.width - NAMES)) * 4;
     const isNear = (one) => Math.abs(one.time - time) < near;
@@ -285,6 +292,16 @@ class Pane {
     const name = thread(item.thread[i]);
     return isGroup ? `busy ${time} by ${name}, and ${charged}` : `${name} ${time} ${charged}`;
   }
+}
+
+/// The replenishments that are pending at a time, as far as they are in view.
+function pending(trace, { due, pending, amount }, time) {
+  const MOST = 3;
+  const lines = [];
+  for (let i = after(due, time); i < due.length && lines.length <= MOST; i++) {
+    if (due[i] - pending[i] <= time) lines.push(`pending: ${trace.show(amount[i])} at ${trace.show(due[i])}`);
+  }
+  return lines.length > MOST ? [...lines.slice(0, MOST), "and more"] : lines;
 }
 
 /// What a context has left at a time.

@@ -3,16 +3,17 @@
 
 use serde_json::{Value, json};
 
-use super::Shown;
-use crate::timeline::total;
+use super::{Findings, Shown};
+use crate::timeline::{most_in_a_window, total};
 use crate::{Span, Status, ThreadLane};
 
-/// The classes of the histogram of calls.
+/// The classes of a histogram.
 const CLASSES: usize = 24;
 
-/// Of each context, what it received and its longest blackout; of each thread, the time for which it ran and was ready;
-/// and how long calls took.
-pub(crate) fn sums(shown: &Shown, from: u64, to: u64) -> Value {
+/// Of each context, what it received, its longest blackout, and the most that it received in a period; of each thread,
+/// the time for which it ran and was ready; how long calls and jobs took, as far as they are known; and how many kernel
+/// entries there were for each reason.
+pub(crate) fn sums(shown: &Shown, findings: Option<&Findings>, from: u64, to: u64) -> Value {
     let timeline = &shown.timeline;
     let contexts = timeline.contexts.iter().map(|lane| {
         let first = lane.uses.partition_point(|span| span.end <= from);
@@ -22,14 +23,22 @@ pub(crate) fn sums(shown: &Shown, from: u64, to: u64) -> Value {
         let gaps = uses
             .windows(2)
             .map(|pair| pair[1].start.saturating_sub(pair[0].end));
-        [total(received), gaps.max().unwrap_or(0)]
+        let (_, period) = lane.parameters.unwrap_or_default();
+        let most = most_in_a_window(uses, period, (from, to));
+        [total(received), gaps.max().unwrap_or(0), most]
+    });
+    let jobs = findings.map_or(&[][..], |findings| &findings.jobs);
+    let entries = shown.entries.iter().map(|(_, times)| {
+        times.partition_point(|time| *time < to) - times.partition_point(|time| *time < from)
     });
     let threads = timeline.threads.iter();
     let threads = threads.map(|lane| of_thread(lane, timeline.end, from, to));
     json!({
         "contexts": contexts.collect::<Vec<_>>(),
         "threads": threads.collect::<Vec<_>>(),
-        "calls": calls(shown, from, to),
+        "calls": histogram(shown.calls.iter().map(Vec::as_slice), from, to),
+        "responses": histogram(jobs.iter().map(|jobs| &*jobs.responses), from, to),
+        "entries": entries.collect::<Vec<_>>(),
     })
 }
 
@@ -56,14 +65,19 @@ fn of_thread(lane: &ThreadLane, end: u64, from: u64, to: u64) -> [u64; 2] {
     sums
 }
 
-/// How many calls there are, how long they took, and how many of them are in each class of equal ratios.
-fn calls(shown: &Shown, from: u64, to: u64) -> Option<Value> {
-    let calls = shown.calls.iter().flat_map(|calls| {
-        let first = calls.partition_point(|(_, end)| *end < from);
-        calls[first..].iter().take_while(|(_, end)| *end <= to)
+/// Of lists of calls or jobs, by their ends, those in a part of the trace: how many there are, how long they took, and
+/// how many of them are in each class of equal ratios.
+fn histogram<'s>(
+    lists: impl Iterator<Item = &'s [(u64, u64)]>,
+    from: u64,
+    to: u64,
+) -> Option<Value> {
+    let spans = lists.flat_map(|list| {
+        let first = list.partition_point(|(_, end)| *end < from);
+        list[first..].iter().take_while(|(_, end)| *end <= to)
     });
-    let calls = calls.filter(|(start, _)| *start >= from);
-    let mut taken: Vec<_> = calls.map(|(start, end)| (end - start).max(1)).collect();
+    let spans = spans.filter(|(start, _)| *start >= from);
+    let mut taken: Vec<_> = spans.map(|(start, end)| (end - start).max(1)).collect();
     taken.sort_unstable();
     let [least, .., most] = taken[..] else {
         return None;

@@ -16,9 +16,10 @@ function tables(trace, sums, length) {
   };
   const ofContexts = trace.contexts.flatMap((context, index) => {
     if (!context.isUsed) return [];
-    const [received, blackout] = sums.contexts[index];
+    const [received, blackout, most] = sums.contexts[index];
+    const inPeriod = context.period ? trace.show(most) : "-";
     const name = `<span style="color:${colour(index)}">${escaped(context.name)}</span>`;
-    return [[name, promised(context), trace.show(received), share(received), trace.show(blackout)]];
+    return [[name, promised(context), trace.show(received), share(received), inPeriod, trace.show(blackout)]];
   });
   const ofThreads = trace.threads.flatMap(({ name }, index) => {
     const [ran, ready] = sums.threads[index];
@@ -28,22 +29,35 @@ function tables(trace, sums, length) {
     return [escaped(one.thread), one.task, one.done, one.missed, trace.show(one.longest)];
   });
   return (
-    tableOf(["context of", "promised", "received here", "share", "longest blackout"], ofContexts) +
+    tableOf(["context of", "promised", "received here", "share", "most in a period", "longest blackout"], ofContexts) +
     tableOf(["thread", "ran here", "share", "ready"], ofThreads) +
     (ofJobs.length ? tableOf(["jobs of", "task", "done", "missed", "longest response"], ofJobs) : "") +
-    (sums.calls ? histogram(trace, sums.calls) : "")
+    (sums.calls ? histogram(trace, "donated calls", sums.calls) : "") +
+    (sums.responses ? histogram(trace, "jobs done", sums.responses) : "") +
+    bars("kernel entries", trace.reasons, sums.entries)
   );
 }
 
-/// How long calls took in view, from a donation to its return, in classes of equal ratios.
-function histogram(trace, { count, least, most, median, counts }) {
+/// How many there are of each, with a bar.
+function bars(what, names, counts) {
+  const most = Math.max(...counts, 1);
+  const rows = names.flatMap((name, i) => {
+    const bar = `<svg width="80" height="9"><rect width="${(80 * counts[i]) / most}" height="9" fill="currentColor"/></svg>`;
+    return counts[i] ? [[escaped(name), counts[i], bar]] : [];
+  });
+  return tableOf([what, "here", ""], rows);
+}
+
+/// How long calls took in view, from a donation to its return, or jobs, from the release to the end, in classes of equal
+/// ratios.
+function histogram(trace, what, { count, least, most, median, counts }) {
   const high = Math.max(...counts);
   const bar = (count, i) => {
     const height = (58 * count) / high;
     const place = `x="${i * 9}" y="${60 - height}" width="8" height="${height}"`;
-    return `<rect ${place} fill="currentColor"><title>${count} calls</title></rect>`;
+    return `<rect ${place} fill="currentColor"><title>${count}</title></rect>`;
   };
   const range = `${trace.show(least)} to ${trace.show(most)}, median ${trace.show(median)}`;
   const picture = `<svg width="220" height="62">${counts.map(bar).join("")}</svg>`;
-  return `<div>donated calls here: ${count}<br>${picture}<br>${range}</div>`;
+  return `<div>${what} here: ${count}<br>${picture}<br>${range}</div>`;
 }

@@ -53,10 +53,10 @@ class Lanes {
       const { one: status, other: context, ...spans } = spansOf(rows);
       return { status, context, marks: [], inversions: [], ...spans };
     });
-    this.contexts = contexts.map(({ uses, times, left, ends, moved, movedFrom, movedTo }) => {
+    this.contexts = contexts.map(({ uses, times, left, due, ends, moved, ...rest }) => {
       const { one: thread, start, end, part } = spansOf(uses);
-      const line = { x: timesOf(times), y: Float64Array.from(left) };
-      return { thread, start, end, part, ...line, ended: timesOf(ends), moved: timesOf(moved), movedFrom, movedTo };
+      const line = { x: timesOf(times), y: Float64Array.from(left), due: timesOf(due) };
+      return { thread, start, end, part, ...line, ended: timesOf(ends), moved: timesOf(moved), ...rest };
     });
     for (const mark of marks) this.threads[mark.thread].marks.push(mark);
     for (const one of inversions ?? []) this.threads[one.thread].inversions.push(one);

@@ -1,16 +1,19 @@
 // A trace of which all is in the page.
 
 class Whole extends Trace {
-  constructor({ lanes, overview = [], calls, findings, targets, correction, ...data }) {
+  constructor({ lanes, overview = [], calls, responses, entries, findings, targets, correction, ...data }) {
     super(data);
     this.correction = correctionOf(correction);
     this.times = targets.map(timesOf);
     this.all = [{ lanes: new Lanes(lanes), from: this.start, to: this.end }];
     this.overview = overview.map((tile) => ({ ...tile, lanes: new Lanes(tile.lanes) }));
-    this.calls = calls.map((list) => {
+    const spans = (list) => {
       const times = timesOf(list);
       return { start: times.filter((_, i) => i % 2 === 0), end: times.filter((_, i) => i % 2 === 1) };
-    });
+    };
+    this.calls = calls.map(spans);
+    this.responses = responses.map(spans);
+    this.entries = entries.map(timesOf);
     this.learn(findings);
   }
 
@@ -55,33 +58,38 @@ class Whole extends Trace {
   /// The sums for the tables. `sums.rs` does the same for a page that is served.
   sums(from, to) {
     const [{ lanes }] = this.all;
-    const contexts = lanes.contexts.map((item) => [sumOf(item, from, to), blackoutOf(item, from, to)]);
+    const contexts = lanes.contexts.map((item, index) => {
+      const { period } = this.contexts[index];
+      return [sumOf(item, from, to), blackoutOf(item, from, to), mostOf(item, from, to, period)];
+    });
     const threads = lanes.threads.map((item) => {
       const sum = (status) => sumOf(item, from, to, (i) => item.status[i] === status);
       return [sum(RUNS), sum(READY)];
     });
-    return { contexts, threads, calls: this.sumsOfCalls(from, to) };
+    const entries = this.entries.map((times) => since(times, to) - since(times, from));
+    const [calls, responses] = [this.calls, this.responses].map((lists) => classesOf(lists, from, to));
+    return { contexts, threads, calls, responses, entries };
   }
+}
 
-  /// How long calls took, and how many are in each class of equal ratios.
-  sumsOfCalls(from, to) {
-    const CLASSES = 24;
-    const taken = [];
-    for (const { start, end } of this.calls) {
-      let i = after(end, from);
-      while (i > 0 && end[i - 1] >= from) i--;
-      for (; i < end.length && end[i] <= to; i++) {
-        if (start[i] >= from) taken.push(Math.max(end[i] - start[i], 1));
-      }
+/// How long calls or jobs in view took, and how many are in each class of equal ratios.
+function classesOf(lists, from, to) {
+  const CLASSES = 24;
+  const taken = [];
+  for (const { start, end } of lists) {
+    let i = after(end, from);
+    while (i > 0 && end[i - 1] >= from) i--;
+    for (; i < end.length && end[i] <= to; i++) {
+      if (start[i] >= from) taken.push(Math.max(end[i] - start[i], 1));
     }
-    if (taken.length < 2) return null;
-    taken.sort((one, other) => one - other);
-    const [least, most] = [taken[0], taken.at(-1)];
-    const counts = new Array(CLASSES).fill(0);
-    const width = Math.log(most / least) / CLASSES || 1;
-    for (const one of taken) counts[Math.min(CLASSES - 1, Math.floor(Math.log(one / least) / width))] += 1;
-    return { count: taken.length, least, most, median: taken[taken.length >> 1], counts };
   }
+  if (taken.length < 2) return null;
+  taken.sort((one, other) => one - other);
+  const [least, most] = [taken[0], taken.at(-1)];
+  const counts = new Array(CLASSES).fill(0);
+  const width = Math.log(most / least) / CLASSES || 1;
+  for (const one of taken) counts[Math.min(CLASSES - 1, Math.floor(Math.log(one / least) / width))] += 1;
+  return { count: taken.length, least, most, median: taken[taken.length >> 1], counts };
 }
 
 /// The columns of what is needed to correct spans.
@@ -97,6 +105,23 @@ function sumOf({ start, end }, from, to, keep = () => true) {
     if (keep(i)) sum += Math.min(end[i], to) - Math.max(start[i], from);
   }
   return sum;
+}
+
+/// The most in any window of a period in view. It suffices to look at the windows that begin with a use.
+function mostOf({ start, end }, from, to, period) {
+  const inside = (i, limit) => Math.max(0, Math.min(end[i], limit) - Math.max(start[i], from));
+  let [most, sum] = [0, 0];
+  let next = after(end, from);
+  for (let first = next; first < start.length && start[first] < to; first++) {
+    const limit = Math.min(Math.max(start[first], from) + period, to);
+    for (; next < start.length && start[next] < limit; next++) sum += inside(next, to);
+    // The last one may end after the window.
+    const beyond = next > first ? inside(next - 1, to) - inside(next - 1, limit) : 0;
+    most = Math.max(most, sum - beyond);
+    sum -= next > first ? inside(first, to) : 0;
+    next = Math.max(next, first + 1);
+  }
+  return most;
 }
 
 /// The longest time between two uses in view.

@@ -42,7 +42,7 @@ function tables(trace, sums, length) {
 function bars(what, names, counts) {
   const most = Math.max(...counts, 1);
   const rows = names.flatMap((name, i) => {
-    const bar = `<svg width="80" height="9"><rect width="${(80 * counts[i]) / most}" height="9" fill="currentColor"/></svg>`;
+    const bar = `<svg width="40" height="9"><rect width="${(40 * counts[i]) / most}" height="9" fill="currentColor"/></svg>`;
     return counts[i] ? [[escaped(name), counts[i], bar]] : [];
   });
   return tableOf([what, "here", ""], rows);

@@ -36,7 +36,7 @@ pub(crate) enum Command {
     New(NewArguments),
     /// Make an archive with which projects are built without this checkout: prebuilt kernels, libraries, and the tool.
     Sdk(SdkArguments),
-    /// Make a Microkit SDK with kernels of this checkout, from an installed one.
+    /// Make a Microkit SDK with kernels of this checkout, from an installed one or from its source.
     Microkit(MicrokitArguments),
     /// Build a boot image and print its path.
     Build(BuildArguments),
@@ -118,9 +118,13 @@ pub(crate) struct SdkArguments {
 /// Its tool builds the systems of the source without a change.
 #[derive(Args, Debug)]
 pub(crate) struct MicrokitArguments {
-    /// The installed SDK, of which tool, libraries and headers are taken.
+    /// The installed SDK, of which tool, libraries and headers are taken; or Microkit's source, after its own build.
     #[arg(long, value_name = "DIR")]
     pub(crate) source: PathBuf,
+    /// Take seL4's headers from here, as Microkit's build leaves them in its folder `build`. By default they are those of
+    /// the SDK.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) headers: Option<PathBuf>,
     /// The folder to make.
     #[arg(short, long, value_name = "SDK")]
     pub(crate) output: PathBuf,

@@ -1,4 +1,4 @@
-//! A Microkit SDK with kernels of this checkout. It is a copy of an installed SDK, in which other files have the kernel's
+//! A Microkit SDK with kernels of this checkout. It is a copy of another SDK, in which other files have the kernel's
 //! place: the kernel itself, and the description of the memory that it gives to users. Tool, libraries, headers and the
 //! numbers of the interface stay as they are; what the kernel has otherwise is refused.
 
@@ -8,7 +8,7 @@ mod promise;
 mod source;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -52,15 +52,13 @@ pub(crate) fn run(workspace: &Workspace, arguments: &MicrokitArguments) -> Resul
             output.display()
         );
     }
-    let source = Source::open(source)?;
+    let source = Source::open(source, arguments.headers.as_deref())?;
     let boards = boards(workspace, &source, &arguments.boards)?;
     let mut wanted = Vec::new();
     for (platform, board) in &boards {
         for name in source.configurations(board)? {
-            let folder = format!("board/{}/{name}", board.board);
-            let configuration = source
-                .values(&folder)
-                .and_then(|values| Configuration::of(&values, &source.sizes(&folder)?, platform))
+            let folder = source::folder_of(&board.board, &name);
+            let configuration = configuration(&source, &folder, platform)
                 .with_context(|| format!("cannot use {folder}"))?;
             wanted.push((platform, board, folder, configuration));
         }
@@ -86,12 +84,21 @@ pub(crate) fn run(workspace: &Workspace, arguments: &MicrokitArguments) -> Resul
             files: vec![(KERNEL.to_string(), bytes), beside],
         });
     }
-    write(&source, output, &kernels)
+    let boards: Vec<_> = boards.into_iter().map(|(_, board)| board).collect();
+    write(&source, output, &boards, &kernels)
         .with_context(|| format!("cannot write {}", output.display()))?;
-    let names: Vec<_> = boards.iter().map(|(_, board)| &*board.board).collect();
+    let names: Vec<_> = boards.iter().map(|board| &*board.board).collect();
     say(&format!("kernels for {}", names.join(", ")));
     println!("{}", output.display());
     Ok(Outcome::Success)
+}
+
+/// The kernel of a configuration, for which the SDK's libraries are made.
+fn configuration(source: &Source<'_>, folder: &str, platform: &Platform) -> Result<Configuration> {
+    let values = source.values(folder)?;
+    let configuration = Configuration::of(&values, &source.sizes(folder)?, platform)?;
+    configuration.check_labels(&source.labels(folder)?)?;
+    Ok(configuration)
 }
 
 /// The platforms that are to be boards of the SDK: those with a name in `names`, or all that the source has.
@@ -109,13 +116,13 @@ fn boards(
     }
     let list: Vec<_> = known.iter().map(|(_, board)| board.board.clone()).collect();
     let list = list.join(", ");
-    if let Some(name) = (names.iter()).find(|name| known.iter().all(|(_, one)| one.board != **name))
-    {
+    let is_unknown = |name: &&String| !known.iter().any(|(_, one)| one.is_called(name));
+    if let Some(name) = names.iter().find(is_unknown) {
         bail!("there is no kernel for Microkit's board {name}; there are kernels for {list}");
     }
     known.retain(|(_, board)| match names {
         [] => source.has(&board.board),
-        names => names.contains(&board.board),
+        names => names.iter().any(|name| board.is_called(name)),
     });
     if known.is_empty() {
         bail!("the SDK has no board for which there is a kernel; build one for {list}");
@@ -187,7 +194,7 @@ pub(crate) fn promise(
 }
 
 /// Writes the SDK completely, or not at all.
-fn write(source: &Source<'_>, output: &Path, kernels: &[Kernel]) -> Result<()> {
+fn write(source: &Source<'_>, output: &Path, boards: &[Board], kernels: &[Kernel]) -> Result<()> {
     let folder = temporary::Folder::beside(output)?;
     let path = folder.path();
     source.copy_common(path)?;
@@ -199,6 +206,11 @@ fn write(source: &Source<'_>, output: &Path, kernels: &[Kernel]) -> Result<()> {
             // The source's files may be read-only.
             let _ = fs::remove_file(&file);
             fs::write(file, bytes)?;
+        }
+    }
+    for board in boards {
+        for name in &board.also {
+            symlink(&board.board, path.join(source::BOARDS).join(name))?;
         }
     }
     fs::set_permissions(path, fs::Permissions::from_mode(0o755))?;

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use abi::config::{MOST_DOMAINS, MOST_TURNS};
-use abi::sizes;
+use abi::{Method, sizes};
 use anyhow::{Context, bail};
 use serde_json::{Map, Value, json};
 
+use super::source::VERSIONS;
 use crate::Result;
 use crate::cli::{AbiOption, Cores, Kernel};
 use crate::image::elf::Machine;
@@ -148,6 +149,36 @@ impl Configuration {
                 "max_untyped_bits": 47,
             }),
         ]
+    }
+
+    /// Refuses methods with other labels than the kernel's, as other versions of seL4 have them. Names are compared without
+    /// regard to case.
+    pub(super) fn check_labels(&self, labels: &BTreeMap<String, u64>) -> Result<()> {
+        // The methods of all architectures come first. The numbers of this build are those without breakpoints.
+        let first = Method::TcbSetTlsBase.number();
+        let breakpoints = 4 * usize::from(self.abi.contains(&AbiOption::Hwdebug));
+        let methods = 0..=Method::SchedContextYieldTo.number();
+        for (number, method) in methods.filter_map(|one| Some((one, Method::from_number(one)?))) {
+            if method == Method::InvalidInvocation {
+                continue;
+            }
+            let own = number + if number < first { 0 } else { breakpoints };
+            let name = format!("{method:?}");
+            let theirs = labels
+                .iter()
+                .find(|(one, _)| one.eq_ignore_ascii_case(&name));
+            let theirs = theirs.map(|(_, label)| *label);
+            if theirs != Some(own as u64) {
+                let theirs =
+                    theirs.map_or("no label".to_string(), |label| format!("label {label}"));
+                bail!(
+                    "it has {theirs} for {name}, and the kernel {own}, so it is of another version of seL4; take the \
+                     headers with which Microkit {} is released",
+                    VERSIONS.join(" or ")
+                );
+            }
+        }
+        Ok(())
     }
 
     /// Refuses objects of other sizes than the kernel's.

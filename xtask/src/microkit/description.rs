@@ -31,6 +31,9 @@ pub(super) struct Memory {
 pub(crate) struct Board {
     /// Its name in an SDK.
     pub(crate) board: String,
+    /// Other names that systems have for the same machine, and by which an SDK is to have it, too.
+    #[serde(default)]
+    pub(crate) also: Vec<String>,
     /// What Microkit's tool has to know to lay systems out; where the boot loader does that, nothing.
     pub(crate) layout: Option<Layout>,
 }
@@ -59,6 +62,11 @@ impl Layout {
 }
 
 impl Board {
+    /// Whether systems know it by this name.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        self.board == name || self.also.iter().any(|one| one == name)
+    }
+
     /// QEMU's arguments that boot the image of a system on `platform`.
     pub(crate) fn arguments(
         platform: &Platform,

@@ -1,7 +1,10 @@
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use super::boards;
 use super::configuration::{Configuration, Values};
 use super::description::{Board, Memory, Range};
 use super::promise::{self, Promise};
@@ -112,27 +115,60 @@ fn kernels_that_cannot_be_are_refused_with_a_sentence() {
     assert_eq!(refusal(&many, 12), "qemu-virt has 8 cores, not 16");
 }
 
+/// The methods of all architectures, without those of breakpoints, from label 1 on.
+const METHODS: &str = "UntypedRetype TCBReadRegisters TCBWriteRegisters TCBCopyRegisters TCBConfigure TCBSetPriority \
+    TCBSetMCPriority TCBSetSchedParams TCBSetTimeoutEndpoint TCBSetIPCBuffer TCBSetSpace TCBSuspend TCBResume \
+    TCBBindNotification TCBUnbindNotification TCBSetTLSBase TCBSetFlags CNodeRevoke CNodeDelete CNodeCancelBadgedSends \
+    CNodeCopy CNodeMint CNodeMove CNodeMutate CNodeRotate IRQIssueIRQHandler IRQAckIRQ IRQSetIRQHandler \
+    IRQClearIRQHandler DomainSetSet DomainScheduleConfigure DomainScheduleSetStart SchedControlConfigureFlags \
+    SchedContextBind SchedContextUnbind SchedContextUnbindObject SchedContextConsumed SchedContextYieldTo";
+
+#[test]
+fn labels_of_another_version_are_refused() {
+    let labels = |breakpoints: u64| -> BTreeMap<String, u64> {
+        let names = METHODS.split_whitespace().map(str::to_string);
+        let moved = |label: u64| label + if label > 15 { breakpoints } else { 0 };
+        names.zip((1..).map(moved)).collect()
+    };
+    let configuration = |abi| Configuration {
+        kernel: Kernel::Release,
+        abi,
+        cores: 1,
+    };
+    let release = configuration(vec![]);
+    let debug = configuration(vec![AbiOption::Hwdebug]);
+    release.check_labels(&labels(0)).unwrap();
+    debug.check_labels(&labels(4)).unwrap();
+    let why = release.check_labels(&labels(4)).unwrap_err().to_string();
+    assert!(why.starts_with(
+        "it has label 20 for TcbSetTlsBase, and the kernel 16, so it is of another version"
+    ));
+    let mut without = labels(0);
+    without.remove("CNodeCancelBadgedSends");
+    let why = release.check_labels(&without).unwrap_err().to_string();
+    assert!(why.starts_with("it has no label for CNodeCancelBadgedSends, and the kernel 20"));
+}
+
+/// Writes a file below a folder.
+fn write(folder: &Path, name: &str, text: &str) {
+    let file = folder.join(name);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, text).unwrap();
+}
+
 #[test]
 fn folders_that_are_no_sdk_are_refused_with_a_sentence() {
     let folder = Folder::new().unwrap();
     let path = folder.path();
-    let write = |name: &str, text: &str| {
-        let file = path.join(name);
-        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        std::fs::write(file, text).unwrap();
-    };
-    let why = || Source::open(path).err().unwrap().to_string();
+    let why = || Source::open(path, None).err().unwrap().to_string();
     assert!(why().contains("it has no file `VERSION`"));
-    write("VERSION", "1.4.1\n");
-    assert!(why().ends_with("has version 1.4.1; take one of version 2.3.0-dev"));
-    write("VERSION", "2.3.0-dev\n");
-    assert!(why().ends_with("has no `bin/microkit`; install it anew"));
-    write("build_sdk.py", "");
-    assert!(why().contains("name the folder release/microkit-sdk-2.3.0-dev"));
-    std::fs::remove_file(path.join("build_sdk.py")).unwrap();
-    write("bin/microkit", "");
-    write("board/b/debug/elf/loader.elf", "");
-    let source = Source::open(path).unwrap();
+    write(path, "VERSION", "1.4.1\n");
+    assert!(why().ends_with("is Microkit of version 1.4.1; take version 2.3.0-dev"));
+    write(path, "VERSION", "2.3.0-dev\n");
+    assert!(why().ends_with("has no `bin/microkit`; make it anew"));
+    write(path, "bin/microkit", "");
+    write(path, "board/b/debug/elf/loader.elf", "");
+    let source = Source::open(path, None).unwrap();
     assert!(source.has("b") && !source.has("c"));
     let board = |name: &str| Board {
         board: name.to_string(),
@@ -140,14 +176,133 @@ fn folders_that_are_no_sdk_are_refused_with_a_sentence() {
     };
     let refusal = |board: &Board| source.configurations(board).unwrap_err().to_string();
     let missing = refusal(&board("b"));
-    assert!(missing.ends_with("board/b/debug has no `elf/initialiser.elf`; install it anew"));
+    assert!(missing.ends_with("board/b/debug has no `elf/initialiser.elf`; make it anew"));
     let pc = Board {
         layout: None,
         ..board("b")
     };
-    assert!(refusal(&pc).ends_with("has no `elf/sel4_32.elf`; install it anew"));
+    assert!(refusal(&pc).ends_with("has no `elf/sel4_32.elf`; make it anew"));
     let unknown = refusal(&board("c"));
     assert!(unknown.starts_with("the SDK has no board c"));
+    let unknown = boards(&Workspace::find().unwrap(), &source, &["c".to_string()]);
+    let unknown = unknown.err().unwrap().to_string();
+    assert!(
+        unknown.starts_with("there is no kernel for Microkit's board c; there are kernels for")
+    );
+}
+
+/// What Microkit's build leaves in its source for the configuration `debug` of qemu-virt; its headers are beside it.
+fn built_source(path: &Path) -> PathBuf {
+    write(path, "VERSION", "2.3.0-dev\n");
+    write(path, "build_sdk.py", "");
+    let sdk = path.join("release/microkit-sdk-2.3.0-dev");
+    write(&sdk, "bin/microkit", "tool");
+    let debug = sdk.join("board/qemu_virt_aarch64_el1/debug");
+    let [_, sizes] = files();
+    write(&debug, "object_sizes.json", &sizes.to_string());
+    for name in [
+        "elf/initialiser.elf",
+        "elf/loader.elf",
+        "elf/monitor.elf",
+        "elf/sel4.elf",
+        "invocations_all.json",
+        "address_space_constants.json",
+        "lib/libmicrokit.a",
+    ] {
+        write(&debug, name, "Microkit's");
+    }
+    write(&debug, "include/microkit.h", "Microkit's");
+    debug
+}
+
+/// seL4's headers of that configuration.
+fn installed_headers(path: &Path) -> PathBuf {
+    let installed = path.join("build/qemu_virt_aarch64_el1/debug/sel4/install/libsel4/include");
+    let [values, _] = files();
+    write(&installed, "kernel/gen_config.json", &values.to_string());
+    write(&installed, "sel4/types.h", "seL4's");
+    write(&installed, "autoconf.h", "seL4's");
+    path.join("build")
+}
+
+#[test]
+fn the_source_of_microkit_has_an_sdk_after_its_build() {
+    let folder = Folder::new().unwrap();
+    let path = folder.path();
+    write(path, "VERSION", "2.2.0\n");
+    write(path, "build_sdk.py", "");
+    let why = || Source::open(path, None).err().unwrap().to_string();
+    assert!(why().ends_with("is Microkit of version 2.2.0; take version 2.3.0-dev"));
+    write(path, "VERSION", "2.3.0-dev\n");
+    assert!(why().ends_with("without an SDK; build it there with its `build_sdk.py`"));
+    let debug = built_source(path);
+    let board = platform("qemu-virt").microkit.unwrap();
+    let configurations = |source: &Source<'_>| source.configurations(&board);
+    let source = Source::open(path, None).unwrap();
+    let missing = configurations(&source).unwrap_err().to_string();
+    assert!(missing.ends_with("has no `include/kernel/gen_config.json`; make it anew"));
+    let [values, _] = files();
+    let config = "include/kernel/gen_config.json";
+    write(&debug, config, &values.to_string());
+    assert_eq!(configurations(&source).unwrap(), ["debug"]);
+    fs::remove_file(debug.join("lib/libmicrokit.a")).unwrap();
+    let missing = configurations(&source).unwrap_err().to_string();
+    assert!(missing.ends_with("has no `lib/libmicrokit.a`; make it anew"));
+}
+
+#[test]
+fn headers_are_those_of_the_libraries() {
+    let folder = Folder::new().unwrap();
+    let path = folder.path();
+    let debug = built_source(path);
+    let board = platform("qemu-virt").microkit.unwrap();
+    let headers = path.join("build");
+    let why = Source::open(path, Some(&headers)).err().unwrap();
+    assert!(why.to_string().starts_with("there is no folder"));
+    installed_headers(path);
+    let source = Source::open(path, Some(&headers)).unwrap();
+    assert_eq!(source.configurations(&board).unwrap(), ["debug"]);
+    let config = "include/kernel/gen_config.json";
+    write(&debug, config, &json!({ "NUM_DOMAINS": "1" }).to_string());
+    let why = || source.configurations(&board).unwrap_err().to_string();
+    assert!(why().contains("are for another kernel than the libraries of board/"));
+    let installed = "qemu_virt_aarch64_el1/debug/sel4/install";
+    fs::remove_dir_all(headers.join(installed)).unwrap();
+    assert!(why().starts_with("there are no headers for board/qemu_virt_aarch64_el1/debug"));
+}
+
+#[test]
+fn an_sdk_is_written_with_our_kernels_and_all_headers() {
+    let folder = Folder::new().unwrap();
+    let path = folder.path();
+    built_source(path);
+    let headers = installed_headers(path);
+    let source = Source::open(path, Some(&headers)).unwrap();
+    let place = "board/qemu_virt_aarch64_el1/debug".to_string();
+    let values = source.values(&place).unwrap();
+    let sizes = source.sizes(&place).unwrap();
+    let platform = platform("qemu-virt");
+    let debug = Configuration::of(&values, &sizes, &platform).unwrap();
+    assert_eq!(debug.kernel, Kernel::Debug);
+    let kernels = [super::Kernel {
+        folder: place,
+        files: vec![("elf/sel4.elf".to_string(), b"ours".to_vec())],
+    }];
+    let board = platform.microkit.unwrap();
+    let output = path.join("ours");
+    super::write(&source, &output, &[board], &kernels).unwrap();
+    let read = |name: &str| fs::read_to_string(output.join(name)).unwrap();
+    assert_eq!(read("bin/microkit"), "tool");
+    // By either name of the board.
+    for board in ["qemu_virt_aarch64_el1", "qemu_virt_aarch64"] {
+        let read = |name: &str| read(&format!("board/{board}/debug/{name}"));
+        assert_eq!(read("elf/sel4.elf"), "ours");
+        assert_eq!(read("elf/monitor.elf"), "Microkit's");
+        assert_eq!(read("include/microkit.h"), "Microkit's");
+        assert_eq!(read("include/sel4/types.h"), "seL4's");
+        assert_eq!(read("include/autoconf.h"), "seL4's");
+        assert!(read("include/kernel/gen_config.json").contains("NUM_DOMAINS"));
+    }
 }
 
 /// The description of memory covers what users can have: RAM and devices are disjoint and in order.

@@ -211,15 +211,14 @@ pub(super) fn runs<'a>(
             });
         }
     }
+    let start = match &platform.loader {
+        Some(loader) => Some((LOADED, Some(loader.memory))),
+        None => platform.takes_module().then_some((MODULE, None)),
+    };
     if (all || loader)
         && two_cores
-        && let Some(own) = &platform.loader
+        && let Some((names, memory)) = start
     {
-        let loaded = |run| Run {
-            is_loaded: true,
-            memory: Some(own.memory),
-            ..run
-        };
         // Beside each part of the suite, on the same kernel, a task that compares its memory with what it was promised.
         let beside = |part: Run<'a>| -> Result<[Run<'a>; 2]> {
             let task = Run {
@@ -229,41 +228,30 @@ pub(super) fn runs<'a>(
                 filter: String::new(),
                 ..run(System::loaded(workspace)?)
             };
-            Ok([part, task].map(loaded))
-        };
-        runs.extend(beside(joined(LOADED)?)?);
-        if scope == Scope::All {
-            // As ready-made systems want the interface.
-            let options = [
-                AbiOption::LargeRoot,
-                AbiOption::Smc,
-                AbiOption::Domains,
-                AbiOption::Hwdebug,
-            ];
-            let own = part(&format!("{LOADED},arm_smc,{BREAKPOINTS},domain"))?;
-            let abi = [&own.abi[..], &options].concat();
-            runs.extend(beside(Run { abi, ..own })?);
-            // The kernel for deployment, with the calls of benchmarks, and on all cores that loaders usually start.
-            let own = part(BENCHMARK)?;
-            runs.extend(beside(Run {
-                kernel: Kernel::Bench,
-                abi: [&own.abi[..], &options[..2]].concat(),
-                cores: Cores {
-                    count: 4,
-                    ..Cores::TWO
-                },
-                ..own
-            })?);
-        }
-    }
-    // On the kernel of the suite, with the root task as a module.
-    if (all || loader) && platform.takes_module() {
-        for part in [part(MODULE)?, run(System::loaded(workspace)?)] {
-            runs.push(Run {
+            Ok([part, task].map(|run| Run {
                 is_loaded: true,
-                abi: suite()?.abi,
+                memory,
+                ..run
+            }))
+        };
+        runs.extend(beside(match platform.loader {
+            Some(_) => joined(names)?,
+            None => part(names)?,
+        })?);
+        let kernels = (scope == Scope::All).then(|| ready_made(platform));
+        for (kernel, options, cores) in kernels.into_iter().flatten() {
+            let part = part(&match (kernel, cores.are_several()) {
+                (Kernel::Bench, _) => BENCHMARK.to_string(),
+                (_, true) => format!("{names},arm_smc,{BREAKPOINTS},{CORES_OF_BOARD}"),
+                (_, false) => format!("{names},arm_smc,{BREAKPOINTS},domain"),
+            })?;
+            let abi = [&part.abi[..], &options].concat();
+            runs.extend(beside(Run {
+                kernel,
+                abi,
+                cores,
                 ..part
-            });
+            })?);
         }
     }
     // A short run builds a kernel less: those of several cores have breakpoints, too. The log, whose libraries take
@@ -487,6 +475,32 @@ pub(super) fn runs<'a>(
         );
     }
     Ok(runs)
+}
+
+/// The kernels that ready-made systems want: with breakpoints, and for deployment with the calls of benchmarks; either on one
+/// core with several domains, and on all cores that loaders usually start.
+fn ready_made(platform: &Platform) -> Vec<(Kernel, Vec<AbiOption>, Cores)> {
+    let own = match platform.takes_module() {
+        true => AbiOption::Iommu,
+        false => AbiOption::Smc,
+    };
+    let mut all = Vec::new();
+    for kernel in [Kernel::Debug, Kernel::Bench] {
+        for count in [1, 4] {
+            let options = [
+                Some(AbiOption::LargeRoot),
+                Some(own),
+                (count == 1).then_some(AbiOption::Domains),
+                (kernel == Kernel::Debug).then_some(AbiOption::Hwdebug),
+            ];
+            let cores = Cores {
+                count,
+                ..Cores::ONE
+            };
+            all.push((kernel, options.into_iter().flatten().collect(), cores));
+        }
+    }
+    all
 }
 
 /// Chooses the files of the suite that are compiled: programs with the same options hold the tests of all runs on them,

@@ -57,6 +57,32 @@ fn a_traced_example_has_the_cores_that_it_needs() {
     assert!(seen > 0);
 }
 
+/// A loader enters the kernels of ready-made systems with all their options, on one core and on four.
+#[test]
+fn each_option_of_ready_made_systems_is_tested_on_one_core_and_on_four() {
+    let workspace = Workspace::find().unwrap();
+    let line = ["cargo xtask", "test", "--filter", "loader"];
+    let Command::Test(arguments) = Cli::parse_from(line).command else {
+        panic!("not `test`")
+    };
+    for (name, own) in [("pc99", AbiOption::Iommu), ("qemu-virt", AbiOption::Smc)] {
+        let platform = Platform::load(&workspace, name).unwrap();
+        let runs = runs(&workspace, &platform, &arguments, Scope::All).unwrap();
+        assert!(runs.iter().all(|run| run.is_loaded), "{name}");
+        for count in [1, 4] {
+            let has = |kernel, option| {
+                let mut own = runs.iter().filter(|run| run.cores.count == count);
+                own.any(|run| run.kernel == kernel && run.abi.contains(&option))
+            };
+            for option in [own, AbiOption::LargeRoot] {
+                assert!(has(Kernel::Debug, option) && has(Kernel::Bench, option));
+            }
+            assert!(has(Kernel::Debug, AbiOption::Hwdebug));
+            assert_eq!(has(Kernel::Debug, AbiOption::Domains), count == 1);
+        }
+    }
+}
+
 #[test]
 fn first_comes_what_is_first_anywhere() {
     let platforms = vec![vec!["a1", "a2", "a3"], vec!["b1"], vec!["c1", "c2"]];

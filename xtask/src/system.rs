@@ -53,6 +53,11 @@ pub(crate) struct System {
     pub(crate) types: Vec<Typed>,
 }
 
+/// The name of an example on two cores.
+pub(crate) fn on_two_cores(name: &str) -> String {
+    format!("{name}-on-two-cores")
+}
+
 /// What is made of a description for the generic initialiser and the components.
 #[derive(Debug)]
 pub(crate) struct Generated {
@@ -113,6 +118,23 @@ impl System {
             );
         }
         Self::read(workspace, &format!("systems/{name}"))
+    }
+
+    /// An example on a platform with two cores, of which `component` has the second one to itself.
+    pub(crate) fn on_two_cores(
+        workspace: &Workspace,
+        name: &str,
+        component: &str,
+        platform: &Platform,
+    ) -> Result<Self> {
+        let text = fs::read_to_string(Self::file(workspace, &format!("systems/{name}")))?;
+        let platform = &platform.name;
+        let variant = format!("\n[platform.{platform}.component.{component}]\ncore = 1\n");
+        let folder = workspace.target().join(platform).join(on_two_cores(name));
+        fs::create_dir_all(&folder)?;
+        let file = Self::file_in(&folder);
+        build::write_if_changed(&file, (text + &variant).as_bytes())?;
+        Self::of_file(workspace, &file)
     }
 
     /// The system called `name`; without a name, that of the project in which the tool was called, or else the demo.

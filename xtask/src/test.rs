@@ -4,6 +4,7 @@ mod benches;
 mod book;
 mod busy;
 mod debugger;
+mod filter;
 mod heard;
 mod host;
 mod plan;
@@ -20,6 +21,7 @@ mod verdict;
 use std::cmp::Reverse;
 use std::num::NonZero;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::{self, ScopedJoinHandle};
 
@@ -35,6 +37,7 @@ use crate::symbols::Symbolizer;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, bochs, project, setup, ui};
 use book::Base;
+use filter::Filter;
 use plan::Scope;
 use progress::Progress;
 use queue::Queue;
@@ -52,6 +55,10 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
     let platforms = platforms(workspace, arguments, everywhere)?;
     if arguments.emulator == Emulator::Bochs && arguments.cores.are_several() {
         bail!("Bochs plays machines with one core; leave out --smp");
+    }
+    let filter = Filter::new(arguments.filter.as_deref());
+    if !is_project {
+        plan::require_examples(workspace, &filter)?;
     }
     let supervisor = Supervisor::new()?;
     let progress = match arguments.all {
@@ -71,6 +78,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
         times: Times::new(),
         failures: Mutex::default(),
         progress: progress.as_ref(),
+        skips: AtomicBool::new(false),
         symbolizer,
     };
 
@@ -87,6 +95,16 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
     let total = total?;
     if supervisor.interrupted() {
         return Ok(Outcome::Interrupted);
+    }
+    if total == Tally::default() && !filter.is_empty() && !session.skips.load(Relaxed) {
+        let of = match &*arguments.platforms {
+            [] => String::new(),
+            platforms => format!(" of {}", platforms.join(", ")),
+        };
+        bail!(
+            "no test{of} has a name with `{}`; a run without --filter prints the names",
+            filter.texts().join("` or `")
+        );
     }
     let times = session.times.table();
     ui::say(&times);
@@ -124,7 +142,7 @@ fn targets(
     };
     if !missing.is_empty() {
         let packages = missing.join(" ");
-        ui::say(&format!("skipped: Bochs is not here; it takes {packages}"));
+        session.skip(&format!("Bochs is not here; it takes {packages}"));
         return host();
     }
     if platforms.is_empty() {
@@ -135,8 +153,7 @@ fn targets(
     let is_whole = everywhere && arguments.filter.is_none();
     let has_benches =
         is_whole && arguments.emulator == Emulator::Qemu && !arguments.cores.are_several();
-    let tutorials = [Base::Checkout, Base::Sdk];
-    let tutorials = tutorials.into_iter().flat_map(|base| {
+    let tutorials = Base::ALL.into_iter().flat_map(|base| {
         let platforms = platforms.iter().map(move |platform| (base, platform));
         platforms.filter(|(base, platform)| book::is_wanted(session, platform, *base))
     });
@@ -224,6 +241,8 @@ struct Session<'a> {
     failures: Mutex<Vec<String>>,
     /// The parts that have passed already, if everything is tested.
     progress: Option<&'a Progress>,
+    /// Whether a part was skipped for want of a program.
+    skips: AtomicBool,
     /// What completes post-mortems, if it is built before they come.
     symbolizer: Option<Symbolizer>,
 }
@@ -244,6 +263,12 @@ impl Session<'_> {
         let tally = self.progress?.of(name)?;
         ui::say(&format!("{name}: {tally}, before the interruption"));
         Some(tally)
+    }
+
+    /// Says why a part is skipped.
+    fn skip(&self, why: &str) {
+        ui::say(&format!("skipped: {why}"));
+        self.skips.store(true, Relaxed);
     }
 
     fn note(&self, name: &str, tally: Tally) {

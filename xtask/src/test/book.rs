@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 
-use super::{Session, plan, tally::Tally, verdict::verdict};
+use super::{Session, filter::Filter, plan, tally::Tally, verdict::verdict};
 use crate::Result;
 use crate::cli::Emulator;
 use crate::platform::Platform;
@@ -34,8 +34,10 @@ pub(super) enum Base {
 }
 
 impl Base {
+    pub(super) const ALL: [Self; 2] = [Self::Checkout, Self::Sdk];
+
     /// The name of the test.
-    const fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Checkout => "ten-minutes",
             Self::Sdk => "ten-minutes-in-an-sdk",
@@ -122,13 +124,13 @@ fn of_block(intent: &str, mut text: String) -> Option<Step<'_>> {
 /// only then is there a run on another platform than the page's.
 pub(super) fn is_wanted(session: &Session<'_>, platform: &Platform, base: Base) -> bool {
     let arguments = session.arguments;
-    let filter = arguments.filter.as_deref().unwrap_or_default();
-    let is_named = filter == plan::example(base.name());
+    let filter = Filter::new(arguments.filter.as_deref());
+    let is_named = filter.names(&plan::example(base.name()));
     let is_usual = match base {
         Base::Checkout => platform.name == USUAL,
         Base::Sdk => IN_SDK.contains(&&*platform.name),
     };
-    (is_usual && plan::example(base.name()).contains(filter) || is_named)
+    (is_usual && filter.wants(&plan::example(base.name())) || is_named)
         && (base == Base::Checkout || is_usual && arguments.all || is_named)
         && project::folder().is_none()
         && arguments.emulator == Emulator::Qemu

@@ -10,6 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 use super::Session;
+use super::filter::Filter;
 use super::plan;
 use super::tally::Tally;
 use super::verdict::verdict;
@@ -20,9 +21,9 @@ use crate::platform::Platform;
 use crate::qemu::{Ending, Machine};
 use crate::setup::{self, BuildTools};
 use crate::system::System;
-use crate::{Result, project, temporary, ui};
+use crate::{Result, project, temporary};
 
-const NAME: &str = "gdb";
+pub(super) const NAME: &str = "gdb";
 const SYSTEM: &str = "demo";
 /// The platforms of a full run. A short one has the first, as it costs a kernel.
 const PLATFORMS: [&str; 2] = ["pc99", "hikey"];
@@ -53,13 +54,13 @@ const WANTED: [(&str, &str); 10] = [
 /// Whether the test is among the wanted ones.
 pub(super) fn is_wanted(session: &Session<'_>, platform: &Platform) -> bool {
     let arguments = session.arguments;
-    let filter = arguments.filter.as_deref().unwrap_or_default();
+    let filter = Filter::new(arguments.filter.as_deref());
     let platforms = match arguments.all || !filter.is_empty() {
         true => &PLATFORMS[..],
         false => &PLATFORMS[..1],
     };
     platforms.contains(&&*platform.name)
-        && plan::example(NAME).contains(filter)
+        && filter.wants(&plan::example(NAME))
         && project::folder().is_none()
         && arguments.emulator == Emulator::Qemu
         && arguments.abi.is_empty()
@@ -70,8 +71,8 @@ pub(super) fn is_wanted(session: &Session<'_>, platform: &Platform) -> bool {
 /// Lets gdb look at the demo on a platform.
 pub(super) fn run(session: &Session<'_>, tools: &BuildTools, platform: &Platform) -> Result<Tally> {
     if gdb::debugger(&platform.target).is_none() {
-        ui::say(&format!(
-            "skipped: there is no gdb for {}; it takes gdb-multiarch",
+        session.skip(&format!(
+            "there is no gdb for {}; it takes gdb-multiarch",
             platform.name
         ));
         return Ok(Tally::default());

@@ -11,6 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::Context;
 
 use super::Session;
+use super::filter::Filter;
 use super::screen::Place;
 use super::tally::Tally;
 use crate::crates;
@@ -97,7 +98,7 @@ pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
     for (packages, options, filter) in calls {
         let mut command = call(options, packages);
         if let Some(filter) = filter {
-            command.arg("--").arg(filter);
+            command.arg("--").args(Filter::new(Some(filter)).texts());
         }
         tally += run_and_count(command, supervisor, place)?;
     }

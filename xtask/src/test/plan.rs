@@ -5,6 +5,13 @@
 //! address spaces and fast paths, a board's interrupts, timers and memory. `--all` tests everything
 //! everywhere.
 
+mod examples;
+
+pub(super) use examples::{example, require_examples};
+
+use examples::{EVERYWHERE, LAST_TURN, ON_ARCHITECTURES, SYSTEM};
+
+use super::filter::Filter;
 use super::target::{Run, bochs};
 use crate::Result;
 use crate::cli::{AbiOption, Cores, Emulator, Hardening, Keep, Kernel, TestArguments};
@@ -39,15 +46,10 @@ const BREAKPOINTS: &str = "breakpoints";
 const STRESS: &str = "stress";
 /// Tests that read trace events while they run.
 const STREAM: &str = "stream";
-/// Tests that are the run of an example system.
-const SYSTEM: &str = "system";
-/// The system whose end needs several domains.
-const LAST_TURN: &str = "last-turn";
-
-/// The examples that are run on every platform: new users try the first, and the others drive a board's devices.
-const EVERYWHERE: [&str; 7] = ["demo", "gpio", "lines", "rtc", "serial", "shell", "timers"];
-/// The examples that depend on an architecture: they read what a faulting thread has left behind.
-const ON_ARCHITECTURES: [&str; 2] = ["faults", "restarts"];
+/// The kinds of tests that a filter selects by the beginning of their names; all others are one.
+const KINDS: [&str; 9] = [
+    FUZZ, BENCHMARK, MACHINE, SYSTEM, LOG, STRESS, TRACE, STREAM, LOADER,
+];
 /// The test of a trace.
 const TRACE: &str = "trace";
 /// The example that also runs in host time, and whose trace is checked on several platforms. A short run does so beside the
@@ -116,7 +118,7 @@ pub(super) fn runs<'a>(
     arguments: &'a TestArguments,
     scope: Scope,
 ) -> Result<Vec<Run<'a>>> {
-    let filter = arguments.filter.as_deref().unwrap_or_default();
+    let filter = Filter::new(arguments.filter.as_deref());
     let all = filter.is_empty();
     let run = |system| Run {
         workspace,
@@ -126,7 +128,7 @@ pub(super) fn runs<'a>(
         abi: arguments.abi.clone(),
         cores: arguments.cores,
         hardening: arguments.hardening.clone(),
-        filter: filter.to_string(),
+        filter: String::new(),
         files: String::new(),
         memory: None,
         variant: None,
@@ -154,7 +156,7 @@ pub(super) fn runs<'a>(
     };
     if arguments.emulator == Emulator::Bochs {
         let own = bochs(platform)?.tests.join(",");
-        return Ok(vec![part(if all { &own } else { filter })?]);
+        return Ok(vec![part(&filter.or(&own))?]);
     }
     if let Some(folder) = project::folder() {
         let system = System::of_project(workspace, &folder)?;
@@ -174,10 +176,7 @@ pub(super) fn runs<'a>(
         trace,
         stream,
         loader,
-    ] = [
-        FUZZ, BENCHMARK, MACHINE, SYSTEM, LOG, STRESS, TRACE, STREAM, LOADER,
-    ]
-    .map(|name| filter.starts_with(name));
+    ] = KINDS.map(|kind| filter.of(kind));
     let two_cores = platform.has(Cores::TWO) && !arguments.cores.are_several();
     let own = matches!(scope, Scope::Own(_));
 
@@ -195,12 +194,11 @@ pub(super) fn runs<'a>(
             true => joined(names)?,
             false => part(names)?,
         });
-    } else if ![
-        fuzz, benchmark, machine, system, log, stress, trace, stream, loader,
-    ]
-    .contains(&true)
-    {
-        runs.push(suite()?);
+    } else {
+        let others = filter.only(|text| !KINDS.iter().any(|kind| text.starts_with(kind)));
+        if all || !others.is_empty() {
+            runs.push(part(&others.to_string())?);
+        }
     }
     if all && two_cores {
         for (name, more) in &platform.qemu.variants {
@@ -215,7 +213,7 @@ pub(super) fn runs<'a>(
         Some(loader) => Some((LOADED, Some(loader.memory))),
         None => platform.takes_module().then_some((MODULE, None)),
     };
-    if (all || loader)
+    if (all || !loader.is_empty())
         && two_cores
         && let Some((names, memory)) = start
     {
@@ -225,7 +223,6 @@ pub(super) fn runs<'a>(
                 kernel: part.kernel,
                 abi: part.abi.clone(),
                 cores: part.cores,
-                filter: String::new(),
                 ..run(System::loaded(workspace)?)
             };
             Ok([part, task].map(|run| Run {
@@ -277,20 +274,21 @@ pub(super) fn runs<'a>(
         runs.push(on_two_cores(part(&names)?));
     }
     let is_logged = all && two_cores && !own && (!is_thrifty || platform.is_sample());
-    if (is_logged || log) && platform.has(Cores::TWO) {
+    if (is_logged || !log.is_empty()) && platform.has(Cores::TWO) {
         runs.push(Run {
             is_logged: true,
             ..on_two_cores(part(BUSY)?)
         });
     }
     // In host time, in which interrupts come at any time, with busy loops on the host.
-    if all && !own || stress {
+    if all && !own || !stress.is_empty() {
         let demo = stressed(DEMO);
-        if filter != demo {
+        let others = stress.only(|text| text != demo);
+        if all || !others.is_empty() {
             let run = || -> Result<_> {
                 Ok(Run {
                     is_stress: true,
-                    ..part(if stress { filter } else { STRESS })?
+                    ..part(&others.or(STRESS))?
                 })
             };
             if two_cores {
@@ -298,7 +296,7 @@ pub(super) fn runs<'a>(
             }
             runs.push(run()?);
         }
-        if demo.starts_with(filter) && (scope == Scope::All || platform.is_sample()) {
+        if (all || stress.finds(&demo)) && (scope == Scope::All || platform.is_sample()) {
             runs.push(Run {
                 is_example: true,
                 is_stress: true,
@@ -306,10 +304,10 @@ pub(super) fn runs<'a>(
             });
         }
     }
-    if all && !own || benchmark {
+    if all && !own || !benchmark.is_empty() {
         runs.push(Run {
             kernel: Kernel::Bench,
-            ..part(if benchmark { filter } else { BENCHMARK })?
+            ..part(&benchmark.or(BENCHMARK))?
         });
     }
     if all && !own && !is_thrifty && arguments.abi.is_empty() {
@@ -322,13 +320,14 @@ pub(super) fn runs<'a>(
         });
     }
     // Without options, user mode has no access to the timer's registers.
-    if (all && !own || filter.starts_with(HIDDEN)) && !platform.timer.is_empty() {
+    let hidden = filter.of(HIDDEN);
+    if (all && !own || !hidden.is_empty()) && !platform.timer.is_empty() {
         runs.push(Run {
             abi: arguments.abi.clone(),
-            ..part(if all { HIDDEN } else { filter })?
+            ..part(&hidden.or(HIDDEN))?
         });
     }
-    if (all || machine) && platform.qemu.large_memory.is_some() {
+    if (all || !machine.is_empty()) && platform.qemu.large_memory.is_some() {
         runs.push(Run {
             memory: platform.qemu.large_memory,
             cores: if is_joined {
@@ -348,13 +347,13 @@ pub(super) fn runs<'a>(
         Scope::Portable => !platform.is_sample() && two_cores,
         Scope::Own(_) => platform.covers == Coverage::Architecture && two_cores,
     };
-    if all || system {
+    if all || !system.is_empty() {
         let names = System::names(workspace).into_iter();
         let is_sample = !is_thrifty || platform.is_sample();
         let is_wanted = |name: &str| {
             EVERYWHERE.contains(&name) || !own && (is_sample || ON_ARCHITECTURES.contains(&name))
         };
-        for name in names.filter(|name| example(name).contains(filter) && is_wanted(name)) {
+        for name in names.filter(|name| system.wants(&example(name)) && is_wanted(name)) {
             let system = System::load(workspace, &name)?;
             if !system.runs_on(&platform.name) {
                 continue;
@@ -392,9 +391,20 @@ pub(super) fn runs<'a>(
             }
         }
     }
+    if (all && (!own || is_joined) || !system.is_empty()) && two_cores {
+        for service in examples::on_two_cores(workspace, platform, &system)? {
+            let run = Run {
+                is_example: true,
+                cores: Cores::TWO,
+                abi: with_devices(&suite()?.abi, &service, workspace, platform)?,
+                ..run(service)
+            };
+            runs.push(if is_joined { run } else { on_two_cores(run) });
+        }
+    }
     // On the kernel of the example with domains.
-    let last_turn = example(LAST_TURN).contains(filter);
-    if (all || system && last_turn) && platform.is_sample() && arguments.abi.is_empty() {
+    let last_turn = all || system.finds(&example(LAST_TURN));
+    if last_turn && platform.is_sample() && arguments.abi.is_empty() {
         runs.push(Run {
             is_example: true,
             abi: vec![AbiOption::Domains],
@@ -407,18 +417,18 @@ pub(super) fn runs<'a>(
         Scope::Portable => platform.is_sample(),
         Scope::Own(_) => false,
     };
-    let several = (two_cores && (scope == Scope::All || stream)).then_some(Cores::TWO);
-    if all && is_traced || stream {
+    let several = (two_cores && (scope == Scope::All || !stream.is_empty())).then_some(Cores::TWO);
+    if all && is_traced || !stream.is_empty() {
         for cores in [Some(arguments.cores), several].into_iter().flatten() {
             runs.push(Run {
                 is_traced: true,
                 keep: Keep::Stream,
                 cores,
-                ..part(if stream { filter } else { STREAM })?
+                ..part(&stream.or(STREAM))?
             });
         }
     }
-    if all && is_traced || trace {
+    if all && is_traced || !trace.is_empty() {
         for cores in [Some(arguments.cores), several].into_iter().flatten() {
             runs.push(Run {
                 is_example: true,
@@ -453,9 +463,10 @@ pub(super) fn runs<'a>(
             }
         }
     }
-    if all && !own || fuzz {
+    if all && !own || !fuzz.is_empty() {
         runs.push(Run {
             abi: usual_abi,
+            filter: fuzz.to_string(),
             ..run(System::fuzzer(workspace)?)
         });
     }
@@ -571,12 +582,7 @@ const fn cores_of(system: &System) -> Cores {
     }
 }
 
-/// The name of an example system's run as a test.
-pub(super) fn example(system: &str) -> String {
-    format!("{SYSTEM}::{system}")
-}
-
-/// The same for its run in host time.
+/// The name of an example system's run in host time as a test.
 pub(super) fn stressed(system: &str) -> String {
     format!("{STRESS}::{system}")
 }

@@ -36,8 +36,65 @@ fn an_example_with_a_timer_has_the_option_that_it_needs() {
             .iter()
             .map(|run| (&*run.system.name, &*run.abi))
             .collect();
-        assert_eq!(all, [("timers", abi)], "{name}");
+        assert_eq!(all[0], ("timers", abi), "{name}");
+        // Without the option, another core may have the timer.
+        assert_eq!(all.get(1).is_some(), abi.is_empty(), "{name}");
     }
+}
+
+/// The systems that a filter selects on a platform, each with the filter of its run.
+fn selected(filter: &str, name: &str) -> Vec<(String, String)> {
+    let workspace = Workspace::find().unwrap();
+    let line = ["cargo xtask", "test", "--filter", filter];
+    let Command::Test(arguments) = Cli::parse_from(line).command else {
+        panic!("not `test`")
+    };
+    let platform = Platform::load(&workspace, name).unwrap();
+    let runs = runs(&workspace, &platform, &arguments, Scope::All).unwrap();
+    let runs = runs.into_iter();
+    runs.map(|run| (run.system.name, run.filter)).collect()
+}
+
+#[test]
+fn a_filter_selects_by_any_of_its_texts() {
+    let names = |filter, platform| -> Vec<_> {
+        let selected = selected(filter, platform).into_iter();
+        selected.map(|(name, _)| name).collect()
+    };
+    let two = "system::edf,system::order";
+    assert_eq!(names(two, "pc99"), ["edf", "order"]);
+    assert!(names("system::gpio", "pc99").is_empty());
+    let gpio = ["gpio", "gpio-on-two-cores"];
+    assert_eq!(names("system::gpio,system::rtc", "sabre"), gpio);
+    // Each kind of tests gets its own texts.
+    let pair = |name: &str, filter: &str| (name.to_string(), filter.to_string());
+    assert_eq!(
+        selected("fuzz::a,irq,system::order,budget", "kzm"),
+        [
+            pair("kernel-target", "irq,budget"),
+            pair("order", ""),
+            pair("kernel-fuzz-target", "fuzz::a")
+        ]
+    );
+}
+
+#[test]
+fn an_example_that_is_not_there_is_refused() {
+    let workspace = Workspace::find().unwrap();
+    let check = |filter| require_examples(&workspace, &Filter::new(Some(filter)));
+    let on_two_cores = "system::rtc-on-two-cores";
+    for known in [
+        "irq",
+        "system",
+        "system::demo,system::last",
+        "system::gdb",
+        on_two_cores,
+    ] {
+        assert!(check(known).is_ok(), "{known}");
+    }
+    let error = check("system::demo,system::demmo").unwrap_err().to_string();
+    let begin = "no example has a name with `system::demmo`; there are, after `system::`: demo, ";
+    assert!(error.starts_with(begin), "{error}");
 }
 
 #[test]

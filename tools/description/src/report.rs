@@ -90,6 +90,8 @@ kinds! {
     Rights,
     /// A device, an interrupt or an I/O port with two owners.
     TwoOwners,
+    /// A device that consists of registers of a core, and that is used on another one.
+    OtherCore,
     /// More memory than the platform has.
     MemoryTooLarge,
     /// A handler that cannot handle: it is passive, of too low a priority, or the component itself.

@@ -3,6 +3,8 @@
 #[path = "errors/analysis.rs"]
 mod analysis;
 mod common;
+#[path = "errors/devices.rs"]
+mod devices;
 #[path = "errors/form.rs"]
 mod form;
 #[path = "errors/meaning.rs"]
@@ -45,7 +47,8 @@ type Case = (&'static str, &'static [(Kind, &'static str)]);
 
 fn cases() -> impl Iterator<Item = &'static Case> {
     let cases = form::CASES.iter().chain(meaning::CASES);
-    cases.chain(analysis::CASES).chain(overruns::CASES)
+    let cases = cases.chain(analysis::CASES).chain(overruns::CASES);
+    cases.chain(devices::CASES)
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use super::Draft;
 use super::links::{place_of, target};
 use crate::file::{self, At};
+use crate::platform::Device;
 use crate::report::{Diagnostic, Kind, Report, Span};
-use crate::system::{ComponentId, EndpointId, SMALLEST, TimeoutAction};
+use crate::system::{ComponentId, DeviceUse, EndpointId, SMALLEST, TimeoutAction};
 
 /// Checks the graph of calls.
 pub(super) fn all(draft: &Draft, report: &mut Report) {
@@ -14,6 +15,7 @@ pub(super) fn all(draft: &Draft, report: &mut Report) {
     cycles(draft, report);
     for id in draft.system.ids() {
         passive(draft, id, report);
+        other_cores(draft, id, report);
     }
     for id in (0..draft.system.endpoints.len()).map(EndpointId) {
         threshold(draft, id, report);
@@ -175,6 +177,43 @@ fn donors(draft: &Draft, caller: ComponentId, span: &Span) -> Vec<(ComponentId, 
         }
     }
     found
+}
+
+/// A passive component runs on the cores of its callers, where a device that consists of registers of a core is another
+/// one.
+fn other_cores(draft: &Draft, id: ComponentId, report: &mut Report) {
+    let driver = &draft.system[id];
+    let is_of_core = |one: &&DeviceUse| {
+        let Device {
+            registers, ports, ..
+        } = &one.resources;
+        registers.is_empty() && ports.is_empty()
+    };
+    let Some(device) = driver.devices.iter().find(is_of_core) else {
+        return;
+    };
+    if !driver.time.is_passive() {
+        return;
+    }
+    for caller in draft.system.ids() {
+        for (_, span) in calls(draft, caller).filter(|(to, _)| draft.system[*to].server == id) {
+            for (donor, span) in donors(draft, caller, &span) {
+                let donor = &draft.system[donor];
+                if donor.core == driver.core {
+                    continue;
+                }
+                let (driver, device, core) = (&driver.name, &device.device, driver.core);
+                let message = format!(
+                    "`{driver}` runs on core {} for `{}`, and its device `{device}` consists of registers of core {core}",
+                    donor.core, donor.name
+                );
+                let help = format!(
+                    "give both the same core, or `{driver}` a budget and a period instead of `passive`"
+                );
+                report.add(Diagnostic::error(Kind::OtherCore, &span, message).help(help));
+            }
+        }
+    }
 }
 
 /// A threshold covers the request, and each caller can reach it.

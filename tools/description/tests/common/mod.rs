@@ -33,6 +33,15 @@ pub fn boards() -> [Platform; 2] {
             },
         ),
     ]);
+    let of_core = Device {
+        interrupt: Some(Interrupt {
+            line: 30,
+            trigger: Trigger::Level,
+            pin: None,
+        }),
+        ..Device::default()
+    };
+    devices.insert("core-timer".to_string(), of_core);
     let large = Platform {
         name: "large".to_string(),
         word_bits: 64,
@@ -41,6 +50,7 @@ pub fn boards() -> [Platform; 2] {
         devices: devices.clone(),
     };
     devices.remove("leds");
+    devices.remove("core-timer");
     let small = Platform {
         name: "small".to_string(),
         word_bits: 32,

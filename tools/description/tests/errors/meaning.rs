@@ -423,29 +423,6 @@ pub(super) const CASES: &[Case] = &[
         )],
     ),
     (
-        "platforms = [\"large\"]\n[component.a]\nslice = \"1 ms\"\ndevices = [\"serial\"]\n\
-         [component.b]\nslice = \"1 ms\"\ndevices.uart = \"leds\"\n\
-         [component.c]\nslice = \"1 ms\"\ninterrupts = [\"serial\"]",
-        &[
-            (
-                Kind::TwoOwners,
-                "s:7:16: error: `a` has the registers of `leds` already, as part of `serial`; let one component drive it, and the other call that one",
-            ),
-            (
-                Kind::TwoOwners,
-                "s:10:15: error: `a` has the interrupt of `serial` already; let one component drive it, and the other call that one",
-            ),
-        ],
-    ),
-    (
-        "[component.a]\nslice = \"1 ms\"\ndevices = [\"old-serial\"]\n\
-         [component.b]\nslice = \"1 ms\"\ndevices = [\"old-serial\"]",
-        &[(
-            Kind::TwoOwners,
-            "s:6:12: error: `a` has the I/O ports of `old-serial` already; let one component drive it, and the other call that one",
-        )],
-    ),
-    (
         "memory.m.size = \"16 MiB\"\n[component.a]\nslice = \"1 ms\"\nmemory.m = \"read-write\"",
         &[(
             Kind::MemoryTooLarge,

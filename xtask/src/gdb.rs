@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, Error, anyhow, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::build::{Built, RootTask, write_if_changed};
@@ -82,10 +82,7 @@ impl Session {
 
     /// The debugger's command, without a connection. The commands' file is made in `folder`.
     pub(crate) fn command(&self, folder: &Path) -> Result<Command> {
-        let Some(debugger) = debugger(&self.target) else {
-            let platform = &self.platform;
-            bail!("there is no gdb for {platform}; install the package gdb-multiarch");
-        };
+        let debugger = debugger(&self.target).ok_or_else(|| missing(&self.platform))?;
         let script = folder.join("commands.py");
         write_if_changed(&script, COMMANDS.as_bytes())?;
         // JSON's texts and tables are Python's, too.
@@ -110,6 +107,11 @@ impl Session {
 pub(crate) fn debugger(target: &str) -> Option<PathBuf> {
     let is_native = target.starts_with(std::env::consts::ARCH);
     find_program("gdb-multiarch").or_else(|| find_program("gdb").filter(|_| is_native))
+}
+
+/// The complaint that a platform has no debugger here.
+fn missing(platform: &str) -> Error {
+    anyhow!("there is no gdb for {platform} on the search path; install the package gdb-multiarch")
 }
 
 impl Drop for Note {
@@ -155,9 +157,12 @@ fn waiting(workspace: &Workspace, platform: Option<&str>) -> Result<Session> {
 
 /// The command `gdb`: returns only if there is no debugger.
 pub(crate) fn run(workspace: &Workspace, arguments: &GdbArguments) -> Result {
-    if let Some(platform) = &arguments.platform {
-        Platform::load(workspace, platform)?;
-    }
+    // No emulator is asked for if none could be debugged.
+    let (name, target) = match &arguments.platform {
+        Some(name) => (&**name, Platform::load(workspace, name)?.target),
+        None => ("any platform", std::env::consts::ARCH.to_string()),
+    };
+    debugger(&target).ok_or_else(|| missing(name))?;
     let session = waiting(workspace, arguments.platform.as_deref())?;
     if TcpStream::connect(ADDRESS).is_err() {
         bail!(

@@ -1,4 +1,4 @@
-//! Date and time.
+//! Date and time, and alarms for several clients.
 
 use core::fmt;
 
@@ -21,11 +21,90 @@ crate::value! {
     }
 }
 
+crate::value! {
+    /// Why a request does nothing.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Refused {
+        /// The caller may not do this.
+        NotYours,
+        /// There is no such date, or the clock cannot have it.
+        NoDate,
+        /// The clock has no date.
+        NoClock,
+        /// The date is not after the present.
+        Past,
+        /// The clock of this board is only read.
+        ReadOnly,
+    }
+}
+
 crate::protocol! {
-    /// The real-time clock.
-    pub mod requests, version 1 {
+    /// The real-time clock. Each client has an alarm, and a signal that says that it has rung. The signal comes also when
+    /// the service has started: then no alarm is set.
+    pub mod requests, version 2 {
         /// Date and time; none if the clock has none, or is broken.
         fn now() -> Option<DateTime>;
+        /// Sets the clock. Alarms for dates that have come with this ring.
+        fn set(date: DateTime) -> Result<(), Refused>;
+        /// Sets the alarm: it rings once, when the clock has this date or a later one, and no longer as it was set before.
+        fn wake(at: DateTime) -> Result<(), Refused>;
+        /// Stops the alarm.
+        fn stop() -> Result<(), Refused>;
+        /// When the alarm will ring; none if it is not set, or has rung.
+        fn alarm() -> Result<Option<DateTime>, Refused>;
+    }
+}
+
+/// The alarms of all clients. Client `n` calls with the badge `n + 1`.
+pub struct Alarms<const CLIENTS: usize>([Option<DateTime>; CLIENTS]);
+
+impl<const CLIENTS: usize> Default for Alarms<CLIENTS> {
+    fn default() -> Self {
+        Self([None; CLIENTS])
+    }
+}
+
+impl<const CLIENTS: usize> Alarms<CLIENTS> {
+    /// The alarm of the caller, to be set or stopped.
+    ///
+    /// # Errors
+    /// If there is no such client.
+    pub fn of(&mut self, caller: usize) -> Result<&mut Option<DateTime>, Refused> {
+        let alarm = self.0.get_mut(caller.wrapping_sub(1));
+        alarm.ok_or(Refused::NotYours)
+    }
+
+    /// Sets the alarm of the caller.
+    ///
+    /// # Errors
+    /// Why it is as before.
+    pub fn set(
+        &mut self,
+        now: Option<DateTime>,
+        caller: usize,
+        at: DateTime,
+    ) -> Result<(), Refused> {
+        let alarm = self.of(caller)?;
+        at.to_unix().ok_or(Refused::NoDate)?;
+        if at <= now.ok_or(Refused::NoClock)? {
+            return Err(Refused::Past);
+        }
+        *alarm = Some(at);
+        Ok(())
+    }
+
+    /// Calls `signal` with each client whose alarm rings at a date.
+    pub fn ring(&mut self, now: DateTime, mut signal: impl FnMut(usize)) {
+        for (client, alarm) in self.0.iter_mut().enumerate() {
+            if alarm.take_if(|at| *at <= now).is_some() {
+                signal(client);
+            }
+        }
+    }
+
+    /// When the next alarm rings.
+    pub fn first(&self) -> Option<DateTime> {
+        self.0.iter().flatten().min().copied()
     }
 }
 
@@ -110,6 +189,53 @@ impl fmt::Display for DateTime {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn at(seconds: u64) -> DateTime {
+        DateTime::from_unix(seconds).unwrap()
+    }
+
+    /// The clients whose alarms ring at this time.
+    fn rung(alarms: &mut Alarms<3>, seconds: u64) -> Vec<usize> {
+        let mut clients = Vec::new();
+        alarms.ring(at(seconds), |client| clients.push(client));
+        clients
+    }
+
+    #[test]
+    fn alarms_ring_once_when_their_dates_have_come() {
+        let mut alarms = Alarms::<3>::default();
+        assert_eq!(alarms.first(), None);
+        let now = Some(at(100));
+        alarms.set(now, 3, at(120)).unwrap();
+        alarms.set(now, 1, at(110)).unwrap();
+        alarms.set(now, 2, at(119)).unwrap();
+        assert_eq!(alarms.first(), Some(at(110)));
+        assert_eq!(rung(&mut alarms, 109), []);
+        assert_eq!(rung(&mut alarms, 110), [0]);
+        assert_eq!(*alarms.of(1).unwrap(), None);
+        // The clock was set.
+        assert_eq!(rung(&mut alarms, 5000), [1, 2]);
+        assert_eq!(alarms.first(), None);
+    }
+
+    #[test]
+    fn an_alarm_that_is_refused_is_as_before() {
+        let mut alarms = Alarms::<3>::default();
+        let now = Some(at(100));
+        alarms.set(now, 1, at(110)).unwrap();
+        for (now, caller, date, refused) in [
+            (now, 0, at(120), Refused::NotYours),
+            (now, 4, at(120), Refused::NotYours),
+            (now, usize::MAX, at(120), Refused::NotYours),
+            (None, 1, at(120), Refused::NoClock),
+            (now, 1, at(100), Refused::Past),
+            (now, 1, at(99), Refused::Past),
+            (now, 1, DateTime { day: 0, ..at(120) }, Refused::NoDate),
+        ] {
+            assert_eq!(alarms.set(now, caller, date), Err(refused), "{date}");
+        }
+        assert_eq!(alarms.first(), Some(at(110)));
+    }
 
     fn shown(seconds: u64) -> String {
         DateTime::from_unix(seconds).unwrap().to_string()

@@ -124,7 +124,7 @@ const OVERLOADS: &[(&str, &str, &str, &str)] = &[
         "cost = \"3.4 ms\", period = \"40",
         "display",
     ),
-    ("pieces", "\"100 us\"", "\"2300 us\"", "sampler"),
+    ("pieces", "\"100 us\"", "\"2240 us\"", "sampler"),
     (
         "protocol",
         "\"5 ms\"\nperiod = \"20",
@@ -133,7 +133,7 @@ const OVERLOADS: &[(&str, &str, &str, &str)] = &[
     ),
     ("rates", "\"500 us\"", "\"900 us\"", "bus"),
     ("restarts", "\"15 ms\"", "\"38 ms\"", "client"),
-    ("rtc", "\"5 ms\"", "\"85.4 ms\"", "watch"),
+    ("rtc", "\"5 ms\"", "\"80.4 ms\"", "watch"),
     (
         "serial",
         "\"4 ms\"\nperiod = \"25 ms\"",

@@ -32,7 +32,7 @@ use crate::{arch::UserContext, object::ThreadState};
 pub(crate) use boot::{reserve, shared_bytes, shared_rings};
 #[cfg(feature = "tracing")]
 pub(crate) use ring::Tracer;
-#[cfg(all(feature = "tracing", feature = "smp"))]
+#[cfg(feature = "tracing")]
 use ring::Wait;
 #[cfg(feature = "tracing")]
 use ring::{id, number};
@@ -315,7 +315,6 @@ hooks! {
     }
 
     /// This core gives up the entry lock, to wait for exclusive mode.
-    #[cfg(feature = "smp")]
     fn trace_unlock(&mut self) {
         if self.is_traced() {
             self.instruments.tracer.wait = Wait::Since(self.arch.now());
@@ -323,7 +322,6 @@ hooks! {
     }
 
     /// This core has waited for the entry lock, and has got it.
-    #[cfg(feature = "smp")]
     fn trace_lock(&mut self) {
         if self.is_traced() {
             let waited = match self.instruments.tracer.wait {

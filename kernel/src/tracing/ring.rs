@@ -8,15 +8,14 @@ use super::boot::Built;
 use trace_format::AtRunTime as Built;
 
 use crate::arch::Arch;
+use crate::config::CORES;
 use crate::object::SchedContext;
 use crate::sched::Scheduler;
-#[cfg(feature = "smp")]
 use crate::time::Ticks;
 use crate::token::Ptr;
 
 /// How a core has waited for the entry lock since its last event about that. It can write no event before it has read the
 /// clock.
-#[cfg(feature = "smp")]
 #[derive(Clone, Copy)]
 pub(super) enum Wait {
     /// Not at all.
@@ -36,7 +35,6 @@ pub(crate) struct Tracer {
     pub(super) kinds: Kinds,
     /// The thread and the context of the last events that name them.
     last: (ObjectId, ObjectId),
-    #[cfg(feature = "smp")]
     pub(super) wait: Wait,
 }
 
@@ -47,7 +45,6 @@ impl Tracer {
             ring: None,
             kinds: Kinds::NOTHING,
             last: (ObjectId::NONE, ObjectId::NONE),
-            #[cfg(feature = "smp")]
             wait: Wait::None,
         }
     }
@@ -145,12 +142,12 @@ impl<A: Arch> Scheduler<A> {
         self.event(Kind::Entry, |this| {
             (id(this.core.current), reason.number().into(), number)
         });
-        #[cfg(feature = "smp")]
-        self.trace_wait();
+        if CORES > 1 {
+            self.trace_wait();
+        }
     }
 
     /// How this core has waited for the entry lock, if it has.
-    #[cfg(feature = "smp")]
     #[inline(always)]
     fn trace_wait(&mut self) {
         let (kind, waited) = match core::mem::replace(&mut self.instruments.tracer.wait, Wait::None)

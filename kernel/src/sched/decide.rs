@@ -13,17 +13,21 @@ impl<A: Arch> Scheduler<A> {
     /// Decides which thread runs next.
     ///
     /// The current thread may have got another context in this entry, by donation from a caller that was waiting or
-    /// from a notification. If that has no budget left, the thread waits for a replenishment.
+    /// from a notification. If that has no budget left, the thread waits for a replenishment; if it has another
+    /// criticality, the thread has another rank.
     pub(crate) fn pick(&mut self) {
         let current = self.core.current;
         let current = current.filter(|current| self.readiness(*current) != Readiness::NotReady);
         if let Some(thread) = current
             && self[thread].sched_context != self.core.current_context
             && self[thread].membership == Membership::None
-            && self.readiness(thread) == Readiness::LacksBudget
         {
-            self.postpone(thread);
-            self.choose_again();
+            if self.readiness(thread) == Readiness::LacksBudget {
+                self.postpone(thread);
+                self.choose_again();
+            } else if self.core.level > 0 {
+                self.choose_again();
+            }
         }
         let decision = core::mem::replace(&mut self.core.decision, Decision::Resume);
         let chosen = match decision {

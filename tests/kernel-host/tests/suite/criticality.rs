@@ -5,6 +5,7 @@ use host_machine::{Budget, Machine, Message, Spec, State, Task};
 use kernel::invoke::Error;
 
 use crate::common::{make_passive, passive_server, waiter, word};
+use crate::thresholds::set_threshold;
 
 /// A machine with a root task in the upper band at every level.
 fn machine() -> Machine {
@@ -299,4 +300,26 @@ fn waiters_are_served_by_priority_at_every_level() {
         machine.recv(server, endpoint, reply);
         assert_eq!(machine.state(caller), State::Calling);
     }
+}
+
+/// A server whose client is gone exchanges the client's context for that of the next caller, in one entry.
+#[test]
+fn a_server_that_takes_over_time_of_another_criticality_has_its_rank() {
+    let mut machine = machine();
+    let (endpoint, reply) = (machine.endpoint(), machine.reply());
+    let server = passive_server(&mut machine, "server", 30, endpoint, reply);
+    set_threshold(&mut machine, endpoint, 1, 0).unwrap();
+    let critical = spawn(&mut machine, "critical", 10, 2);
+    machine.call(critical, endpoint, &word(1));
+    let next = spawn(&mut machine, "next", 50, 0);
+    machine.call(next, endpoint, &word(2));
+    set_level(&mut machine, 1);
+    let other = spawn(&mut machine, "other", 40, 0);
+    machine.suspend(critical);
+    assert!(machine.runs(server), "on critical time");
+
+    machine.reply_recv(server, endpoint, reply, &word(0));
+    assert_eq!(machine.running(), "other");
+    machine.suspend(other);
+    assert_eq!(machine.running(), "server");
 }

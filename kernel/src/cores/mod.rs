@@ -49,7 +49,9 @@ pub(crate) struct CoreStorage<A: Arch> {
 }
 
 /// The kernels of all cores, and the state between them.
+#[repr(C)]
 pub struct Kernels<A: Arch> {
+    /// At the beginning: fast paths in assembly for one core take the address of the whole for that of the kernel.
     storage: [CoreStorage<A>; CORES],
     pub(crate) shared: Shared<A>,
 }

@@ -227,7 +227,7 @@ fn command(arguments: &[&str], folder: &Path) -> Command {
 }
 
 #[test]
-fn the_command_serves_until_it_is_interrupted() {
+fn the_command_serves_until_it_is_stopped() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("long.trace"), long(EVENTS).to_bytes()).unwrap();
     let mut child = command(&["--serve", "long.trace"], folder.path())
@@ -241,9 +241,9 @@ fn the_command_serves_until_it_is_interrupted() {
         .and_then(|rest| rest.strip_suffix('/'))
         .unwrap();
     assert_eq!(get(address, "/").0, 200);
-    // As Ctrl-C does.
+    // SIGTERM: a shell has its background commands ignore SIGINT, and so may this test's parents.
     let sent = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
+        .args(["-TERM", &child.id().to_string()])
         .status()
         .unwrap();
     assert!(sent.success());

@@ -5,12 +5,12 @@ use core::cmp::Reverse;
 use core::convert::Infallible;
 use core::mem;
 
-use schedulers::{Caller as Called, Client, Nested, Step, TaskId};
-use userlib::cap::{Endpoint, Registers, Reply, SchedContext, Tcb, YieldTarget};
+use schedulers::{Caller as Called, Client, Nested, Step};
+use userlib::cap::{Endpoint, Registers, Reply, SchedContext, Tcb};
 use userlib::{CPtr, Environment, Fault, Message, Microseconds, Result, Thread};
 
-use super::seats::{Phase, Seats};
-use super::threads::{Reservation, Watchdog, seat, start_server};
+use super::seats::{Budget, Phase, Seats};
+use super::threads::{Reservation, Watchdog, start_server};
 use super::{Caller, Event, Mailbox, NotServed, Words, label, words};
 
 /// A server's right to call others of its group, for the server's own thread.
@@ -57,7 +57,6 @@ enum Hold {
 
 #[derive(Clone, Copy, Debug)]
 struct Server {
-    thread: Thread,
     /// How it begins.
     initial: Registers,
     hold: Hold,
@@ -65,30 +64,24 @@ struct Server {
     held: Reply,
     /// The client whose request it serves.
     serves: Option<Client>,
-    /// The client whose context it has.
-    lender: Option<Client>,
 }
 
 /// Passes requests on to servers that call one another, by the decisions of [`Nested`], for cores with up to `TASKS` clients
 /// each. It is to them what a [`Guard`](super::Guard) is to a server that calls no other.
 pub struct NestedGuard<const CORES: usize, const SERVERS: usize, const TASKS: usize> {
     queues: Nested<Reverse<u8>, CORES, SERVERS, TASKS>,
-    seats: Seats<CORES, TASKS>,
+    seats: Seats<CORES, TASKS, SERVERS>,
     servers: [Server; SERVERS],
     events: Endpoint,
     /// Takes the next call.
     spare: Reply,
-    /// For the servers' priorities, which are those of their lenders.
-    authority: Tcb,
 }
 
 impl<const CORES: usize, const SERVERS: usize, const TASKS: usize>
     NestedGuard<CORES, SERVERS, TASKS>
 {
-    /// The badge of the first server's messages. Those of clients are below, and not 0.
-    const SERVER: usize = CORES * TASKS + 1;
-    /// The badge of the watchdog's.
-    const WATCHDOG: usize = Self::SERVER + SERVERS;
+    const SERVER: usize = Seats::<CORES, TASKS, SERVERS>::SERVER;
+    const WATCHDOG: usize = Seats::<CORES, TASKS, SERVERS>::WATCHDOG;
 
     /// A guard without clients. It starts the servers, which answer requests by `work` with their own numbers; otherwise it is
     /// as [`Guard::new`](super::Guard::new).
@@ -99,33 +92,32 @@ impl<const CORES: usize, const SERVERS: usize, const TASKS: usize>
         mut work: impl FnMut(usize, &Nesting, Words) -> Words + Copy + Send + 'static,
     ) -> Result<Self> {
         let events: Endpoint = environment.allocator.create()?;
+        let no_thread = Thread {
+            tcb: Tcb(CPtr::NULL),
+            sched_context: SchedContext(CPtr::NULL),
+        };
         let nothing = Server {
-            thread: Thread {
-                tcb: Tcb(CPtr::NULL),
-                sched_context: SchedContext(CPtr::NULL),
-            },
             initial: Registers::default(),
             hold: Hold::Idle,
             held: Reply(CPtr::NULL),
             serves: None,
-            lender: None,
         };
+        let mut threads = [no_thread; SERVERS];
         let mut servers = [nothing; SERVERS];
         for (number, server) in servers.iter_mut().enumerate() {
             server.held = environment.allocator.create()?;
             let badge = Self::SERVER + number;
             let work = move |nesting: &Nesting, request| work(number, nesting, request);
-            (server.thread, server.initial) =
+            (threads[number], server.initial) =
                 start_server(environment, events, badge, server.held, work)?;
         }
         watchdog.start(environment, events, Self::WATCHDOG)?;
         Ok(Self {
             queues,
-            seats: Seats([[None; TASKS]; CORES]),
+            seats: Seats::new(threads, events, environment.tcb),
             servers,
             events,
             spare: environment.allocator.create()?,
-            authority: environment.tcb,
         })
     }
 
@@ -143,12 +135,8 @@ impl<const CORES: usize, const SERVERS: usize, const TASKS: usize>
         work: impl FnOnce(Caller) + Send + 'static,
     ) -> Result<Thread> {
         assert!(reservation.core == 0, "a cluster is one core");
-        let task = usize::from(client.task.0);
-        let place = &mut self.seats.0[client.cluster][task];
-        let badge = 1 + client.cluster * TASKS + task;
-        let (seat, thread) = seat(environment, self.events, badge, reservation, answer, work)?;
-        *place = Some(seat);
-        Ok(thread)
+        self.seats
+            .add(environment, client, reservation, answer, work)
     }
 
     /// Serves. `observe` is told what happens; it must not wait.
@@ -172,11 +160,7 @@ impl<const CORES: usize, const SERVERS: usize, const TASKS: usize>
     }
 
     fn client_reports(&mut self, badge: usize, message: Message, observe: &mut impl FnMut(Event)) {
-        let index = badge.wrapping_sub(1);
-        let client = Client {
-            cluster: index / TASKS,
-            task: TaskId((index % TASKS) as u16),
-        };
+        let client = Seats::<CORES, TASKS, SERVERS>::client(badge);
         let Some(seat) = self.seats.get(client) else {
             return;
         };
@@ -186,12 +170,10 @@ impl<const CORES: usize, const SERVERS: usize, const TASKS: usize>
             label::CALLS => {
                 // Before it is queued: if its context is gone, nothing may wait for it to be served.
                 if seat.context.consumed().is_err() {
-                    return self.lose(client, observe);
+                    return self.act_on(client, Budget::Lost, observe);
                 }
                 let (server, priority) = (message.word(3), Reverse(seat.priority));
-                seat.request = words(&message);
-                seat.drained = Microseconds(0);
-                seat.phase = Phase::Waits;
+                seat.begin_wait(&message);
                 // The client waits until it has the answer: it has no other request.
                 if self.queues.invoke(client, server, priority).is_err() {
                     self.finish(client, Err(NotServed::NoServer), observe);
@@ -215,7 +197,7 @@ impl<const CORES: usize, const SERVERS: usize, const TASKS: usize>
             label::SERVED => {
                 let mut answer = Ok(words(&message));
                 if mem::replace(&mut server.hold, Hold::Idle) == Hold::Begins {
-                    server.thread.sched_context.unbind()?;
+                    self.seats.has_restarted(number)?;
                     answer = Err(NotServed::Faulted);
                 }
                 self.end_service(number, answer, observe);
@@ -229,10 +211,11 @@ impl<const CORES: usize, const SERVERS: usize, const TASKS: usize>
             }
             _ => match Fault::from_message(&message) {
                 // As for a server alone, the message's badge does not tell whose budget it was.
-                Fault::Timeout { .. } => match server.lender {
+                Fault::Timeout { .. } => match self.seats.lender(number) {
                     Some(lender) => {
                         self.resume(number, Message::empty(label::ANSWER));
-                        self.check_budget(lender, observe);
+                        let budget = self.seats.check_budget(lender);
+                        self.act_on(lender, budget, observe);
                     }
                     None => server.hold = Hold::TimedOut,
                 },
@@ -302,14 +285,18 @@ impl<const CORES: usize, const SERVERS: usize, const TASKS: usize>
                 lender.filter(|_| self.servers[number].hold != Hold::Begins)
             });
             // First those that a server has and another may get.
-            let differs = |number: &usize| self.servers[*number].lender != wanted[*number];
-            let leaves = |number: &usize| self.servers[*number].lender.is_some();
+            let differs = |number: &usize| self.seats.lender(*number) != wanted[*number];
+            let leaves = |number: &usize| self.seats.lender(*number).is_some();
             if let Some(number) = (0..SERVERS).filter(differs).find(leaves) {
                 self.take_back(number, observe);
             } else if let Some(number) = (0..SERVERS).find(differs)
                 && let Some(lender) = wanted[number]
             {
-                self.give(number, lender, observe)?;
+                if self.servers[number].hold == Hold::TimedOut {
+                    self.resume(number, Message::empty(label::ANSWER));
+                }
+                let budget = self.seats.give(number, lender)?;
+                self.act_on(lender, budget, observe);
             } else {
                 return Ok(());
             }
@@ -330,74 +317,29 @@ impl<const CORES: usize, const SERVERS: usize, const TASKS: usize>
         self.resume(number, Message::new(0, &request.unwrap_or_default()));
     }
 
-    /// Gives the server the context of a client that waits. If that has no budget, the request is aborted.
-    fn give(&mut self, number: usize, client: Client, observe: &mut impl FnMut(Event)) -> Result {
-        let Some(seat) = self.seats.get(client) else {
-            return Ok(());
-        };
-        if seat.context.unbind_object(seat.thread).is_err() {
-            self.lose(client, observe);
-            return Ok(());
-        }
-        let (context, priority) = (seat.context, seat.priority);
-        let tcb = self.servers[number].thread.tcb;
-        // Higher-priority threads of the lender's core preempt the server as they would preempt the lender.
-        tcb.set_priority(self.authority, priority)?;
-        if self.servers[number].hold == Hold::TimedOut {
-            self.resume(number, Message::empty(label::ANSWER));
-        }
-        let bound = context.bind(tcb);
-        self.servers[number].lender = Some(client);
-        match bound {
-            Ok(()) => self.check_budget(client, observe),
-            Err(_) => self.lose(client, observe),
-        }
-        Ok(())
-    }
-
-    /// Aborts the request of a client on whose context a server runs if the budget has ended.
-    fn check_budget(&mut self, client: Client, observe: &mut impl FnMut(Event)) {
-        let Some(seat) = self.seats.get(client) else {
-            return;
-        };
-        // It has a lower priority: the call only tells.
-        match seat.context.yield_to_target() {
-            Ok((consumed, target)) => {
-                seat.drained = seat.drained + consumed;
-                if target == YieldTarget::OutOfTime {
-                    self.abort(client, observe);
-                }
-            }
-            Err(_) => self.lose(client, observe),
-        }
-    }
-
     /// Takes back the context of the server's lender, which goes on waiting.
     fn take_back(&mut self, number: usize, observe: &mut impl FnMut(Event)) {
-        let server = &mut self.servers[number];
-        let Some(client) = server.lender else {
-            return;
-        };
-        let Some(seat) = self.seats.get(client) else {
-            server.lender = None;
-            return;
-        };
-        if seat.context.unbind_object(server.thread.tcb).is_err() {
-            return self.lose(client, observe);
-        }
-        server.lender = None;
-        // The kernel refuses it if the budget has ended. Then the thread gets it when its wait has ended.
-        if seat.context.bind(seat.thread).is_err() {
-            seat.is_apart = true;
-            self.abort(client, observe);
+        if let Some((lender, budget)) = self.seats.take_back(number) {
+            self.act_on(lender, budget, observe);
         }
     }
 
-    /// Aborts the client's request, because its budget has ended.
-    fn abort(&mut self, client: Client, observe: &mut impl FnMut(Event)) {
-        if self.queues.abort(client).is_ok() {
-            self.finish(client, Err(NotServed::Aborted), observe);
-            observe(Event::Aborted(client));
+    /// Aborts the client's request if its budget has ended, and removes a client that is lost.
+    fn act_on(&mut self, client: Client, budget: Budget, observe: &mut impl FnMut(Event)) {
+        match budget {
+            Budget::Lasts => {}
+            Budget::Ended => {
+                if self.queues.abort(client).is_ok() {
+                    self.finish(client, Err(NotServed::Aborted), observe);
+                    observe(Event::Aborted(client));
+                }
+            }
+            Budget::Lost => {
+                if self.seats.remove(client) {
+                    let _no_request = self.queues.abort(client);
+                    observe(Event::Lost(client));
+                }
+            }
         }
     }
 
@@ -408,56 +350,16 @@ impl<const CORES: usize, const SERVERS: usize, const TASKS: usize>
         answer: core::result::Result<Words, NotServed>,
         observe: &mut impl FnMut(Event),
     ) -> Microseconds {
-        let Some(seat) = self.seats.get(client) else {
-            return Microseconds(0);
-        };
-        seat.end_wait(answer);
-        let mut is_free = mem::take(&mut seat.is_apart);
-        let mut done = Ok(());
-        let mut servers = self.servers.iter_mut();
-        if let Some(server) = servers.find(|server| server.lender == Some(client)) {
-            done = seat.context.unbind_object(server.thread.tcb);
-            server.lender = None;
-            is_free = true;
-        }
-        let used = seat.context.consumed();
-        let drained = seat.drained + used.unwrap_or(Microseconds(0));
-        seat.wake.signal();
-        if is_free {
-            // After the signal: contexts without budget are not bound to threads that wait.
-            done = done.and_then(|()| seat.context.bind(seat.thread));
-        }
-        if done.and(used.map(drop)).is_err() {
-            self.lose(client, observe);
-        }
+        let (drained, budget) = self.seats.end_wait(client, answer);
+        self.act_on(client, budget, observe);
         drained
-    }
-
-    /// The client's thread or context is gone, or is bound to something else: it is no client any more.
-    fn lose(&mut self, client: Client, observe: &mut impl FnMut(Event)) {
-        if let Some(seat) = self.seats.take(client) {
-            let mut servers = self.servers.iter_mut();
-            if let Some(server) = servers.find(|server| server.lender == Some(client)) {
-                server.lender = None;
-                // Whatever is wrong with it: the server is not to have it any more.
-                let _already_free = seat.context.unbind_object(server.thread.tcb);
-            }
-            let _no_request = self.queues.abort(client);
-            observe(Event::Lost(client));
-        }
     }
 
     /// Lets a server begin anew, on its own context, until it waits for a request. Meanwhile its service goes on.
     fn restart(&mut self, number: usize, observe: &mut impl FnMut(Event)) -> Result {
         self.take_back(number, observe);
-        let highest = self.seats.highest_priority();
         let server = &mut self.servers[number];
-        let Thread { tcb, sched_context } = server.thread;
-        tcb.suspend()?;
-        tcb.write_registers(false, &server.initial)?;
-        tcb.set_priority(self.authority, highest)?;
-        sched_context.bind(tcb)?;
-        tcb.resume()?;
+        self.seats.restart(number, &server.initial)?;
         server.hold = Hold::Begins;
         Ok(())
     }

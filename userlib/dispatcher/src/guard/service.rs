@@ -4,12 +4,12 @@ use core::cmp::Reverse;
 use core::convert::Infallible;
 use core::mem;
 
-use schedulers::{Client, Decision, Lenders, Service, SharedServer, TaskId};
-use userlib::cap::{Endpoint, Registers, Reply, Tcb};
+use schedulers::{Client, Decision, Lenders, Service, SharedServer};
+use userlib::cap::{Endpoint, Registers, Reply};
 use userlib::{Environment, Fault, Message, Microseconds, Result, Thread};
 
-use super::seats::{Phase, Seats};
-use super::threads::{Reservation, Watchdog, seat, start_server};
+use super::seats::{Budget, Phase, Seats};
+use super::threads::{Reservation, Watchdog, start_server};
 use super::{Caller, Event, Mailbox, NotServed, Words, label, words};
 
 /// What keeps the server from running, but for the lack of a lender.
@@ -30,21 +30,15 @@ pub struct Guard<Q, const CLUSTERS: usize, const CORES: usize, const TASKS: usiz
     pub(super) lenders: Lenders<CLUSTERS, CORES>,
     /// The numbers of the clusters' latest decisions.
     pub(super) decisions: [Decision; CLUSTERS],
-    pub(super) seats: Seats<CLUSTERS, TASKS>,
+    pub(super) seats: Seats<CLUSTERS, TASKS, 1>,
     events: Endpoint,
     /// Takes the next call.
     spare: Reply,
-    /// Its own context is bound to it only while it begins.
-    pub(super) server: Thread,
-    /// How it begins.
+    /// How the server begins.
     initial: Registers,
     pub(super) hold: Hold,
     /// Holds the server's call or fault.
     pub(super) held: Reply,
-    /// The client whose context the server has.
-    pub(super) lender: Option<Client>,
-    /// For the server's priority, which is that of its lender.
-    pub(super) authority: Tcb,
 }
 
 impl<Q, const CLUSTERS: usize, const CORES: usize, const TASKS: usize>
@@ -52,10 +46,8 @@ impl<Q, const CLUSTERS: usize, const CORES: usize, const TASKS: usize>
 where
     Q: SharedServer<Priority = Reverse<u8>>,
 {
-    /// The badge of the server's messages. Those of clients are below, and not 0.
-    const SERVER: usize = CLUSTERS * TASKS + 1;
-    /// The badge of the watchdog's.
-    const WATCHDOG: usize = Self::SERVER + 1;
+    const SERVER: usize = Seats::<CLUSTERS, TASKS, 1>::SERVER;
+    const WATCHDOG: usize = Seats::<CLUSTERS, TASKS, 1>::WATCHDOG;
 
     /// A guard without clients. It starts the server, which answers each request by `work`, and waits until that is ready:
     /// the calling thread's priority must be above 1, and no thread of its core between them may run for long. After a
@@ -81,15 +73,12 @@ where
             queues,
             lenders: Lenders::new(),
             decisions: [0; CLUSTERS],
-            seats: Seats([[None; TASKS]; CLUSTERS]),
+            seats: Seats::new([server], events, environment.tcb),
             events,
             spare,
-            server,
             initial,
             hold: Hold::Idle,
             held,
-            lender: None,
-            authority: environment.tcb,
         })
     }
 
@@ -106,12 +95,8 @@ where
         work: impl FnOnce(Caller) + Send + 'static,
     ) -> Result<Thread> {
         assert!(reservation.core < CORES, "the cluster has no such core");
-        let task = usize::from(client.task.0);
-        let place = &mut self.seats.0[client.cluster][task];
-        let badge = 1 + client.cluster * TASKS + task;
-        let (seat, thread) = seat(environment, self.events, badge, reservation, answer, work)?;
-        *place = Some(seat);
-        Ok(thread)
+        self.seats
+            .add(environment, client, reservation, answer, work)
     }
 
     /// Serves. `observe` is told what happens; it must not wait.
@@ -121,7 +106,7 @@ where
     pub fn run(mut self, mut observe: impl FnMut(Event)) -> Result<Infallible> {
         loop {
             let received = self.events.recv(self.spare);
-            let before = self.lender;
+            let before = self.seats.lender(0);
             if let Some(message) = received.message {
                 match received.badge {
                     badge if badge == Self::SERVER => self.server_reports(message, &mut observe)?,
@@ -130,14 +115,15 @@ where
                 }
             }
             self.lend(&mut observe)?;
-            if self.lender != before {
-                observe(Event::Lent(self.lender));
+            let lender = self.seats.lender(0);
+            if lender != before {
+                observe(Event::Lent(lender));
             }
         }
     }
 
     fn client_reports(&mut self, badge: usize, message: Message, observe: &mut impl FnMut(Event)) {
-        let client = Self::client(badge);
+        let client = Seats::<CLUSTERS, TASKS, 1>::client(badge);
         let Some(seat) = self.seats.get(client) else {
             return;
         };
@@ -147,16 +133,14 @@ where
             label::CALLS => {
                 // Before it is queued: if its context is gone, nothing may wait for it to be served.
                 if seat.context.consumed().is_err() {
-                    return self.lose(client, observe);
+                    return self.act_on(client, Budget::Lost, observe);
                 }
                 let priority = Reverse(seat.priority);
                 // The client waits until it has the answer: it has no other request.
                 if self.queues.invoke(client, priority).is_err() {
                     return;
                 }
-                seat.phase = Phase::Waits;
-                seat.request = words(&message);
-                seat.drained = Microseconds(0);
+                seat.begin_wait(&message);
                 if self.hold == Hold::Idle {
                     self.serve_next();
                 }
@@ -182,7 +166,7 @@ where
             return Ok(());
         }
         if self.hold == Hold::Begins {
-            self.server.sched_context.unbind()?;
+            self.seats.has_restarted(0)?;
         } else if let Some((client, drained)) = self.end_service(Ok(words(&message)), observe) {
             observe(Event::Served { client, drained });
         }
@@ -194,10 +178,11 @@ where
     /// The budget on which the server ran has ended. If the message comes late, the server has another lender by now, whose
     /// budget may not have ended. The message's badge does not tell: it is the context's, which its owner may have changed.
     fn time_out(&mut self, observe: &mut impl FnMut(Event)) {
-        match self.lender {
+        match self.seats.lender(0) {
             Some(lender) => {
                 self.held.send(Message::empty(0));
-                self.check_budget(lender, observe);
+                let budget = self.seats.check_budget(lender);
+                self.act_on(lender, budget, observe);
             }
             None => self.hold = Hold::TimedOut,
         }
@@ -206,12 +191,7 @@ where
     /// Lets the server begin anew, on its own context, until it waits for a request.
     fn restart(&mut self, observe: &mut impl FnMut(Event)) -> Result {
         self.check_lender(observe);
-        let Thread { tcb, sched_context } = self.server;
-        tcb.suspend()?;
-        tcb.write_registers(false, &self.initial)?;
-        tcb.set_priority(self.authority, self.seats.highest_priority())?;
-        sched_context.bind(tcb)?;
-        tcb.resume()?;
+        self.seats.restart(0, &self.initial)?;
         self.hold = Hold::Begins;
         Ok(())
     }
@@ -239,15 +219,6 @@ where
             if self.queues.reply().is_err() {
                 return;
             }
-        }
-    }
-
-    /// The client with this badge, which may not exist.
-    fn client(badge: usize) -> Client {
-        let index = badge.wrapping_sub(1);
-        Client {
-            cluster: index / TASKS,
-            task: TaskId((index % TASKS) as u16),
         }
     }
 }

@@ -1,14 +1,16 @@
 //! Servers that call one another, for clients of two cores: what the nested guard of the crate `dispatcher` makes of nested
 //! calls, preemption, ends of budgets, and faults.
 
-use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, Test, arch, fail, ms};
+use crate::support::lending::{
+    ABORTED, DRAINED, ENOUGH, FAULTED, HIGHEST, LOST, add, add_preempting, client, run,
+    wait_behind_a_preempted_lender,
+};
+use crate::support::{BELOW, Outcome, PRIORITY, Test, arch, ms};
 use crate::{check, check_eq};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use dispatcher::guard::{
-    Caller, Event, Mailbox, NestedGuard, Nesting, NotServed, Reservation, Watchdog, Words,
-};
-use schedulers::{Client, Nested, TaskId};
-use userlib::cap::{Endpoint, SchedParameters};
+use dispatcher::guard::{Caller, NestedGuard, Nesting, NotServed, Watchdog, Words};
+use schedulers::{Client, Nested};
+use userlib::cap::SchedParameters;
 use userlib::time::Load;
 use userlib::{Microseconds, Thread, syscall};
 
@@ -27,30 +29,14 @@ tests![
 const SERVERS: usize = 3;
 /// Clients of a core.
 const TASKS: usize = 4;
-/// More than a client needs.
-const ENOUGH: SchedParameters = SchedParameters::round_robin(ms(100));
-/// The guard's priority.
-const HIGHEST: u8 = ABOVE + 10;
 
 type Shared = NestedGuard<2, SERVERS, TASKS>;
 
-static MAILBOXES: [[Mailbox; TASKS]; 2] = [const { [const { Mailbox::new() }; TASKS] }; 2];
-
-/// What the guard has told: the most that the first client's request has drained, and the numbers of events.
-static DRAINED: AtomicUsize = AtomicUsize::new(0);
-static ABORTED: AtomicUsize = AtomicUsize::new(0);
-static LOST: AtomicUsize = AtomicUsize::new(0);
-static FAULTED: AtomicUsize = AtomicUsize::new(0);
 /// Services that have begun, and nested calls that were refused.
 static BEGUN: [AtomicUsize; SERVERS] = [const { AtomicUsize::new(0) }; SERVERS];
 static REFUSED: AtomicUsize = AtomicUsize::new(0);
 /// Requests with an answer.
 static ANSWERED: AtomicUsize = AtomicUsize::new(0);
-
-const fn client(cluster: usize, task: u16) -> Client {
-    let task = TaskId(task);
-    Client { cluster, task }
-}
 
 /// The second word of a request that makes no nested call.
 const NONE: usize = 100;
@@ -94,31 +80,6 @@ fn guard(test: &mut Test) -> Outcome<(Shared, Load)> {
     Ok((guard, load))
 }
 
-/// Adds a client.
-fn add(
-    test: &mut Test,
-    guard: &mut Shared,
-    client: Client,
-    priority: u8,
-    time: SchedParameters,
-    work: impl FnOnce(Caller) + Send + 'static,
-) -> Outcome<Thread> {
-    let reservation = Reservation {
-        core: 0,
-        control: test.control_of(client.cluster),
-        priority,
-        time,
-    };
-    let mailbox = &MAILBOXES[client.cluster][usize::from(client.task.0)];
-    let never: Endpoint = test.create()?;
-    let work = move |caller: Caller| {
-        work(caller);
-        caller.end();
-        never.wait();
-    };
-    Ok(guard.add(test, client, reservation, mailbox, work)?)
-}
-
 /// Adds a client that calls once, and gets an answer.
 fn caller(
     test: &mut Test,
@@ -132,30 +93,6 @@ fn caller(
         check_eq!(answer.map(|words| words[0]), Ok(server));
         ANSWERED.fetch_add(1, Relaxed);
     })
-}
-
-/// Starts the guard.
-fn run(test: &mut Test, guard: Shared) -> Outcome {
-    let note = |event| {
-        let counter = match event {
-            Event::Served {
-                client: Some(served),
-                drained,
-            } if served == client(0, 0) => {
-                DRAINED.fetch_max(drained.0 as usize, Relaxed);
-                return;
-            }
-            Event::Aborted(_) => &ABORTED,
-            Event::Lost(_) => &LOST,
-            Event::Faulted(_) => &FAULTED,
-            Event::Served { .. } | Event::Lent(_) => return,
-        };
-        counter.fetch_add(1, Relaxed);
-    };
-    test.spawn(HIGHEST, move || {
-        fail(format_args!("the guard has ended: {:?}", guard.run(note)));
-    })?;
-    Ok(())
 }
 
 fn await_answers(test: &mut Test, count: usize) -> Outcome {
@@ -189,7 +126,7 @@ const LONGEST: usize = 4_400;
 /// (1 + 2 K) L for two cores.
 const BOUND: usize = 5 * LONGEST;
 
-/// The requests of an urgent client drain no more, although seven others call without pause, by several servers.
+/// The requests of a high-priority client drain no more, although seven others call without pause, by several servers.
 fn a_request_drains_no_more_than_the_bound(test: &mut Test) -> Outcome {
     const REQUESTS: usize = 6;
     const BUDGET: Microseconds = ms(30);
@@ -241,53 +178,19 @@ fn a_request_drains_no_more_than_the_bound(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-const PREEMPTED: Microseconds = ms(100);
-
-/// How long a client waits for a server, on which another one works for a request that is preempted for [`PREEMPTED`] on the
-/// other core. The thread that preempts it tells the guard, or does not.
-fn wait_behind_a_preempted_lender(test: &mut Test, tells: bool) -> Outcome<Microseconds> {
-    static WAITED: AtomicUsize = AtomicUsize::new(0);
-    let (mut guard, load) = guard(test)?;
-    let first = caller(test, &mut guard, client(1, 0), PRIORITY, (0, [1, 2, 10]))?;
-    let urgent = add(
-        test,
-        &mut guard,
-        client(1, 1),
-        PRIORITY + 5,
-        ENOUGH,
-        move |caller| {
-            if tells {
-                caller.begin();
-            }
-            load.work_in_turns(PREEMPTED);
-        },
-    )?;
-    let clock = test.clock.clone();
-    let waits = add(
-        test,
-        &mut guard,
-        client(0, 0),
-        BELOW,
-        ENOUGH,
-        move |caller| {
-            let start = clock.now();
-            check_eq!(caller.call_server(2, [1, NONE, 0]), Ok([2, 0, 0]));
-            WAITED.store((clock.now() - start).0 as usize, Relaxed);
-        },
-    )?;
-    run(test, guard)?;
-    for thread in [first, urgent, waits] {
-        thread.start()?;
-        test.sleep(ms(6))?;
-    }
-    check!(test.comes_true(|| WAITED.load(Relaxed) != 0)?, "no answer");
+/// How long a client waits for a server, on which another one works for a request that is preempted.
+fn wait(test: &mut Test, tells: bool) -> Outcome<Microseconds> {
+    let guard = guard(test)?;
+    let first = |caller: &Caller| check_eq!(caller.call_server(0, [1, 2, 10]), Ok([0, 2, BY_BOTH]));
+    let second = |caller: &Caller| check_eq!(caller.call_server(2, [1, NONE, 0]), Ok([2, 0, 0]));
+    let waited = wait_behind_a_preempted_lender(test, guard, tells, first, second)?;
     check_eq!(BEGUN[0].load(Relaxed), 1);
-    Ok(Microseconds(WAITED.load(Relaxed) as u64))
+    Ok(waited)
 }
 
 /// The nested service goes on with the time of the client that waits for it, and so does the service around it.
 fn nested_servers_leave_a_lender_that_is_preempted(test: &mut Test) -> Outcome {
-    let waited = wait_behind_a_preempted_lender(test, true)?;
+    let waited = wait(test, true)?;
     // For less than 20 ms, at half the speed: in virtual time two busy cores share one host thread.
     check!(waited < ms(50), "{waited}");
     Ok(())
@@ -295,7 +198,7 @@ fn nested_servers_leave_a_lender_that_is_preempted(test: &mut Test) -> Outcome {
 
 /// A negative control.
 fn they_stay_with_one_that_does_not_tell(test: &mut Test) -> Outcome {
-    let waited = wait_behind_a_preempted_lender(test, false)?;
+    let waited = wait(test, false)?;
     check!(waited > ms(80), "{waited}");
     Ok(())
 }
@@ -311,19 +214,9 @@ fn an_orphan_that_would_wait_is_refused(test: &mut Test) -> Outcome {
         check_eq!(answer, Err(NotServed::Aborted));
     })?;
     let other = caller(test, &mut guard, client(1, 1), BELOW, (1, [1, NONE, 0]))?;
-    let urgent = add(
-        test,
-        &mut guard,
-        client(0, 1),
-        PRIORITY + 5,
-        ENOUGH,
-        move |caller| {
-            caller.begin();
-            load.work_in_turns(PREEMPTED);
-        },
-    )?;
+    let preempting = add_preempting(test, &mut guard, client(0, 1), load, true)?;
     run(test, guard)?;
-    for thread in [earlier, short, urgent, other] {
+    for thread in [earlier, short, preempting, other] {
         thread.start()?;
         test.sleep(ms(3))?;
     }

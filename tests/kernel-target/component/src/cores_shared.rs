@@ -1,14 +1,18 @@
 //! A server that two clusters of one core share: what the guard of the crate `dispatcher` makes of calls, replies, ends of
 //! budgets, and preemption.
 
-use crate::support::{ABOVE, BELOW, Outcome, PRIORITY, Test, arch, fail, ms, spin};
+use crate::support::lending::{
+    ABORTED, DRAINED, ENOUGH, FAULTED, HIGHEST, LOST, ORDER, ORPHAN, PREEMPTED, SERVED, TASKS, add,
+    client, run, wait_behind_a_preempted_lender,
+};
+use crate::support::{BELOW, Outcome, PRIORITY, Test, arch, ms, spin};
 use crate::{check, check_eq};
 use core::array;
 use core::cmp::Reverse;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use dispatcher::guard::{Caller, Event, Guard, Mailbox, NotServed, Reservation, Watchdog};
-use schedulers::{Client, Discipline, McIpc, OneQueue, SharedServer, TaskId};
-use userlib::cap::{Endpoint, SchedParameters};
+use dispatcher::guard::{Caller, Guard, NotServed, Watchdog};
+use schedulers::{Client, Discipline, McIpc, OneQueue, SharedServer};
+use userlib::cap::SchedParameters;
 use userlib::time::Load;
 use userlib::{Microseconds, Thread, syscall};
 
@@ -33,36 +37,12 @@ tests![
     a_client_cannot_receive_messages_of_others,
 ];
 
-/// Clients of a cluster.
-const TASKS: usize = 5;
-/// More than a client needs, and the same of the server.
-const ENOUGH: SchedParameters = SchedParameters::round_robin(ms(100));
-/// The guard's priority.
-const HIGHEST: u8 = ABOVE + 10;
-
 type ByProtocol = McIpc<Reverse<u8>, 2, 1, TASKS>;
 type ByArrival = OneQueue<Reverse<u8>, 2, TASKS>;
 type Shared<Q> = Guard<Q, 2, 1, TASKS>;
 
-static MAILBOXES: [[Mailbox; TASKS]; 2] = [const { [const { Mailbox::new() }; TASKS] }; 2];
-
-/// What the guard has told: the most that the first client's request has drained, the numbers of aborts, and of the cluster
-/// of each request in the order of service, or [`ORPHAN`].
-static DRAINED: AtomicUsize = AtomicUsize::new(0);
-static ABORTED: AtomicUsize = AtomicUsize::new(0);
-static LOST: AtomicUsize = AtomicUsize::new(0);
-static FAULTED: AtomicUsize = AtomicUsize::new(0);
-static SERVED: AtomicUsize = AtomicUsize::new(0);
-static ORDER: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
-const ORPHAN: usize = 9;
-
 /// The requests that the server has begun.
 static BEGUN: AtomicUsize = AtomicUsize::new(0);
-
-const fn client(cluster: usize, task: u16) -> Client {
-    let task = TaskId(task);
-    Client { cluster, task }
-}
 
 /// A request on which the server faults.
 const FATAL: usize = 1000;
@@ -89,69 +69,7 @@ where
     Ok((guard, load))
 }
 
-/// Adds a client, on the core with the number of its cluster.
-fn add<Q>(
-    test: &mut Test,
-    guard: &mut Shared<Q>,
-    client: Client,
-    priority: u8,
-    time: SchedParameters,
-    work: impl FnOnce(Caller) + Send + 'static,
-) -> Outcome<Thread>
-where
-    Q: SharedServer<Priority = Reverse<u8>>,
-{
-    let reservation = Reservation {
-        core: 0,
-        control: test.control_of(client.cluster),
-        priority,
-        time,
-    };
-    let mailbox = &MAILBOXES[client.cluster][usize::from(client.task.0)];
-    let never: Endpoint = test.create()?;
-    let work = move |caller: Caller| {
-        work(caller);
-        caller.end();
-        never.wait();
-    };
-    Ok(guard.add(test, client, reservation, mailbox, work)?)
-}
-
-/// Starts the guard.
-fn run<Q>(test: &mut Test, guard: Shared<Q>) -> Outcome
-where
-    Q: SharedServer<Priority = Reverse<u8>> + Send + 'static,
-{
-    let note = |event| match event {
-        Event::Served {
-            client: served,
-            drained,
-        } => {
-            if served == Some(client(0, 0)) {
-                DRAINED.fetch_max(drained.0 as usize, Relaxed);
-            }
-            let place = ORDER.get(SERVED.fetch_add(1, Relaxed));
-            let number = served.map_or(ORPHAN, |client| client.cluster);
-            place.inspect(|place| place.store(number, Relaxed));
-        }
-        Event::Aborted(_) => {
-            ABORTED.fetch_add(1, Relaxed);
-        }
-        Event::Lost(_) => {
-            LOST.fetch_add(1, Relaxed);
-        }
-        Event::Faulted(_) => {
-            FAULTED.fetch_add(1, Relaxed);
-        }
-        Event::Lent(_) => {}
-    };
-    test.spawn(HIGHEST, move || {
-        fail(format_args!("the guard has ended: {:?}", guard.run(note)));
-    })?;
-    Ok(())
-}
-
-/// The most that a request of an urgent client drains while eight others call without pause.
+/// The most that a request of a high-priority client drains while eight others call without pause.
 fn worst<Q>(test: &mut Test, queues: Q) -> Outcome<usize>
 where
     Q: SharedServer<Priority = Reverse<u8>> + Send + 'static,
@@ -298,54 +216,17 @@ fn in_order_of_arrival_it_does_not(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// How long a client waits, whose predecessor in the other cluster is preempted for [`PREEMPTED`] in the middle of its
-/// request of 10 ms. The thread that preempts it tells the guard, or does not.
-fn wait_behind_a_preempted_lender(test: &mut Test, tells: bool) -> Outcome<Microseconds> {
-    static WAITED: AtomicUsize = AtomicUsize::new(0);
-    let (mut guard, load) = guard(test, ByProtocol::new(), ms(10))?;
-    let first = add(test, &mut guard, client(1, 0), PRIORITY, ENOUGH, |caller| {
-        check_eq!(caller.call([1, 0, 0]), Ok([2, 1, 1]));
-    })?;
-    let urgent = add(
-        test,
-        &mut guard,
-        client(1, 1),
-        PRIORITY + 5,
-        ENOUGH,
-        move |caller| {
-            if tells {
-                caller.begin();
-            }
-            load.work_in_turns(PREEMPTED);
-        },
-    )?;
-    let clock = test.clock.clone();
-    let waits = add(
-        test,
-        &mut guard,
-        client(0, 0),
-        BELOW,
-        ENOUGH,
-        move |caller| {
-            let start = clock.now();
-            check_eq!(caller.call([2, 0, 0]), Ok([3, 1, 1]));
-            WAITED.store((clock.now() - start).0 as usize, Relaxed);
-        },
-    )?;
-    run(test, guard)?;
-    for thread in [first, urgent, waits] {
-        thread.start()?;
-        test.sleep(ms(4))?;
-    }
-    check!(test.comes_true(|| WAITED.load(Relaxed) != 0)?, "no answer");
-    Ok(Microseconds(WAITED.load(Relaxed) as u64))
+/// How long a client waits, whose predecessor in the other cluster is preempted in the middle of its request of 10 ms.
+fn wait(test: &mut Test, tells: bool) -> Outcome<Microseconds> {
+    let guard = guard(test, ByProtocol::new(), ms(10))?;
+    let first = |caller: &Caller| check_eq!(caller.call([1, 0, 0]), Ok([2, 1, 1]));
+    let second = |caller: &Caller| check_eq!(caller.call([2, 0, 0]), Ok([3, 1, 1]));
+    wait_behind_a_preempted_lender(test, guard, tells, first, second)
 }
-
-const PREEMPTED: Microseconds = ms(100);
 
 /// Bandwidth inheritance: it goes on with the time of the one that waits.
 fn the_server_leaves_a_lender_that_is_preempted(test: &mut Test) -> Outcome {
-    let waited = wait_behind_a_preempted_lender(test, true)?;
+    let waited = wait(test, true)?;
     // For less than 20 ms, at half the speed: in virtual time two busy cores share one host thread.
     check!(waited < ms(50), "{waited}");
     Ok(())
@@ -353,7 +234,7 @@ fn the_server_leaves_a_lender_that_is_preempted(test: &mut Test) -> Outcome {
 
 /// A negative control.
 fn it_stays_with_one_that_does_not_tell(test: &mut Test) -> Outcome {
-    let waited = wait_behind_a_preempted_lender(test, false)?;
+    let waited = wait(test, false)?;
     check!(waited > PREEMPTED, "{waited}");
     Ok(())
 }
@@ -394,7 +275,7 @@ fn end_of_a_budget_unnoticed(test: &mut Test, other_waits: bool, badge: Option<u
     let (mut guard, load) = guard(test, ByProtocol::new(), ms(60))?;
     let little = SchedParameters::new(ms(10), ms(1000));
     let short = caller(test, &mut guard, client(1, 0), PRIORITY, little)?;
-    let urgent = add(
+    let preempting = add(
         test,
         &mut guard,
         client(1, 1),
@@ -417,7 +298,7 @@ fn end_of_a_budget_unnoticed(test: &mut Test, other_waits: bool, badge: Option<u
     }
     // Meanwhile the guard does not run: the client's message comes, and then the end of the budget.
     test.tcb.set_priority(test.tcb, HIGHEST + 1)?;
-    urgent.start()?;
+    preempting.start()?;
     load.work_in_turns(ms(40));
     check_eq!(ABORTED.load(Relaxed), 0);
     test.tcb.set_priority(test.tcb, PRIORITY)?;

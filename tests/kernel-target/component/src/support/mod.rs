@@ -9,6 +9,7 @@ pub mod debugger;
 mod elsewhere;
 pub mod events;
 mod faults;
+pub mod lending;
 mod place;
 pub mod protocol;
 mod random;

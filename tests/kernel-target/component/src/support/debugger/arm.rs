@@ -1,4 +1,4 @@
-//! 32-bit Arm.
+//! Arm.
 
 use core::arch::naked_asm;
 use core::ops::Range;
@@ -18,13 +18,16 @@ pub const STOPS_BEHIND_ACCESS: bool = false;
 pub const STOPS_BEHIND_BREAK: bool = false;
 /// Whether there are breakpoints for reads only.
 pub const READS: bool = true;
-/// Whether a thread that has stopped stops there again the next time: not in QEMU, which has no breakpoints that stop
-/// at all instructions but one.
-pub const IS_PASSED: bool = false;
+/// Whether a thread that has stopped stops there again the next time: not with 32 bits in QEMU, which has no breakpoints
+/// there that stop at all instructions but one.
+pub const IS_PASSED: bool = cfg!(target_arch = "aarch64");
 /// Whether a step counts that ends at a breakpoint.
 pub const COUNTS_TO_BREAKPOINT: bool = true;
 /// Addresses that are not users'.
+#[cfg(target_arch = "arm")]
 pub const BEYOND: [usize; 2] = [0xe000_0000, 0xffff_f000];
+#[cfg(target_arch = "aarch64")]
+pub const BEYOND: [usize; 2] = [1 << 63, 1 << 47];
 /// Breakpoints that are refused: number, address, kind, size, direction.
 pub const REFUSED: &[([usize; 5], Error)] = &[
     ([6, 0x1000, INSTRUCTION, 0, READ], Error::InvalidArgument(2)),
@@ -36,13 +39,27 @@ pub const REFUSED: &[([usize; 5], Error)] = &[
     ([0, 0x1001, INSTRUCTION, 0, READ], Error::Alignment),
 ];
 
+/// The instruction that returns.
+#[cfg(target_arch = "arm")]
+macro_rules! ret {
+    () => {
+        "bx lr"
+    };
+}
+#[cfg(target_arch = "aarch64")]
+macro_rules! ret {
+    () => {
+        "ret"
+    };
+}
+
 /// Four instructions and a return.
 ///
 /// # Safety
 /// No conditions.
 #[unsafe(naked)]
 pub unsafe extern "C" fn four() {
-    naked_asm!("nop", "nop", "nop", "nop", "bx lr")
+    naked_asm!("nop", "nop", "nop", "nop", ret!())
 }
 
 /// A software breakpoint.
@@ -51,5 +68,8 @@ pub unsafe extern "C" fn four() {
 /// No conditions.
 #[unsafe(naked)]
 pub unsafe extern "C" fn software() {
-    naked_asm!("bkpt #7", "bx lr")
+    #[cfg(target_arch = "arm")]
+    naked_asm!("bkpt #7", ret!());
+    #[cfg(target_arch = "aarch64")]
+    naked_asm!("brk #7", ret!());
 }

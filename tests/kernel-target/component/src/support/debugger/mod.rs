@@ -2,8 +2,7 @@
 //! breakpoints.
 
 #[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
-#[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
-#[cfg_attr(target_arch = "arm", path = "arm.rs")]
+#[cfg_attr(not(target_arch = "x86_64"), path = "arm.rs")]
 mod arch;
 
 pub use arch::{

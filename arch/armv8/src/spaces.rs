@@ -137,7 +137,7 @@ impl Spaces {
     /// Offset of the current TTBR0_EL1 value.
     pub(crate) const CURRENT: usize = offset_of!(Self, current);
     /// Offset of the ASID generation.
-    pub(crate) const REMOVALS: usize = offset_of!(Self, generation);
+    pub(crate) const GENERATION: usize = offset_of!(Self, generation);
 }
 
 impl Spaces {

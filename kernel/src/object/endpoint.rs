@@ -69,9 +69,9 @@ const CANCELLING: usize = 3;
 const WAITING: usize = SENDING | RECEIVING;
 const HAS_THRESHOLD: usize = 4;
 /// A receiver waits that is known to be the only one. There may be only one without this mark, too.
-const ALONE: usize = 8;
+const ONLY: usize = 8;
 /// The bits that are not part of the root.
-const MARKS: usize = WAITING | HAS_THRESHOLD | ALONE | CORE_MASK;
+const MARKS: usize = WAITING | HAS_THRESHOLD | ONLY | CORE_MASK;
 
 /// The layout of endpoints, for fast paths in assembly.
 impl<A: Arch> Endpoint<A> {
@@ -80,7 +80,7 @@ impl<A: Arch> Endpoint<A> {
     /// The bits of that word that are not the root.
     pub const STATE_MASK: usize = MARKS;
     /// One receiver waits, and there is no threshold; the other bits of the word are the receiver.
-    pub const RECEIVING: usize = RECEIVING | ALONE;
+    pub const RECEIVING: usize = RECEIVING | ONLY;
     /// The bit of that word that says whether there is a threshold. Never set in kernels without the feature
     /// `thresholds`.
     pub const HAS_THRESHOLD: usize = HAS_THRESHOLD;
@@ -138,7 +138,7 @@ impl<A: Arch> Endpoint<A> {
     /// one. The caller initialises the links of the thread.
     #[inline(always)]
     pub fn set_only_receiver(&mut self, thread: Option<Ptr<Thread<A>>>) {
-        let root = thread.map_or(0, |thread| thread.address() | RECEIVING | ALONE);
+        let root = thread.map_or(0, |thread| thread.address() | RECEIVING | ONLY);
         self.queue = root | self.queue & (HAS_THRESHOLD | CORE_MASK);
     }
 
@@ -193,7 +193,7 @@ impl<A: Arch> Endpoint<A> {
     /// Whether a receiver waits that is known to be the only one.
     #[cfg(any(test, feature = "invariants"))]
     pub const fn has_only_receiver(&self) -> bool {
-        self.queue & ALONE != 0
+        self.queue & ONLY != 0
     }
 
     /// Sets or removes the threshold.

@@ -111,8 +111,8 @@ impl<A: Arch> SchedContext<A> {
     /// idling.
     #[inline(always)]
     pub const fn has_at_most_a_limit_and_timer(&self) -> bool {
-        const USUAL: ContextFlags = ContextFlags::SPORADIC.union(ContextFlags::NEEDS_CHECK);
-        USUAL.contains(self.flags)
+        const ELIGIBLE: ContextFlags = ContextFlags::SPORADIC.union(ContextFlags::NEEDS_CHECK);
+        ELIGIBLE.contains(self.flags)
     }
 
     /// The same without a limit.

@@ -276,6 +276,6 @@ impl Model {
     fn restart(&mut self, thread: Id) {
         self.threads[thread].state = State::Restart;
         self.wake(thread);
-        self.offer(thread);
+        self.possible_switch_to(thread);
     }
 }

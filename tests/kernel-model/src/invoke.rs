@@ -302,7 +302,7 @@ impl Model {
         self.cancel(thread);
         self.threads[thread].state = State::Restart;
         self.wake(thread);
-        self.offer(thread);
+        self.possible_switch_to(thread);
     }
 
     fn set_priority(&mut self, thread: Id, priority: u8) {
@@ -487,7 +487,7 @@ impl Model {
         if thread == Some(caller) {
             self.choose_anew();
         } else if let Some(thread) = thread {
-            self.offer(thread);
+            self.possible_switch_to(thread);
         }
     }
 

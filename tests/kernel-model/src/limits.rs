@@ -30,7 +30,7 @@ impl Model {
     }
 
     /// The chain that a call is in, and its place there.
-    fn place_of(&self, reply: Id) -> Option<(usize, usize)> {
+    fn position_of(&self, reply: Id) -> Option<(usize, usize)> {
         let place = |chain: &Chain| chain.calls.iter().position(|call| call.reply == reply);
         self.chains.iter().enumerate().find_map(|(index, chain)| Some((index, place(chain)?)))
     }
@@ -100,7 +100,7 @@ impl Model {
     /// Ends a call. From the innermost one of a chain, the context returns to its caller.
     pub fn end_call(&mut self, reply: Id) {
         let caller = self.take_caller(reply);
-        let Some((index, place)) = self.place_of(reply) else {
+        let Some((index, place)) = self.position_of(reply) else {
             return;
         };
         let chain = &mut self.chains[index];
@@ -185,7 +185,7 @@ impl Model {
     /// The caller of a call drops out: it is stopped or deleted, or does something else. No context
     /// moves.
     pub fn drop_caller(&mut self, reply: Id) {
-        match self.place_of(reply) {
+        match self.position_of(reply) {
             Some((index, place))
                 if place > 0
                     && self.has_limit(index, place - 1)
@@ -208,14 +208,14 @@ impl Model {
         let Reply::Caller(caller) = self.replies[reply] else {
             return false;
         };
-        let place = self.place_of(reply);
+        let place = self.position_of(reply);
         matches!(self.threads[caller].state, State::AwaitingReturn { .. })
             || place.is_some_and(|(index, place)| self.has_limit(index, place))
     }
 
     /// Whether that is not the innermost of its chain.
     pub fn is_limited_inside(&self, reply: Id) -> bool {
-        self.place_of(reply).is_some_and(|(index, place)| {
+        self.position_of(reply).is_some_and(|(index, place)| {
             self.has_limit(index, place) && place + 1 < self.chains[index].calls.len()
         })
     }
@@ -224,7 +224,7 @@ impl Model {
     /// If servers inside have the context, its caller waits for them, and the own call of its server
     /// fails.
     pub fn fail_call(&mut self, reply: Id) {
-        let failed = match (self.place_of(reply), self.replies[reply]) {
+        let failed = match (self.position_of(reply), self.replies[reply]) {
             (Some((index, place)), _) if self.is_limited_inside(reply) => self.join(index, place),
             (_, Reply::Caller(caller)) => {
                 self.end_call(reply);
@@ -246,7 +246,7 @@ impl Model {
             self.set_result(caller, ErrorCode::LimitReached as usize, Vec::new());
         }
         self.wake(caller);
-        self.offer(caller);
+        self.possible_switch_to(caller);
     }
 
     /// The running thread has reached the limit of its context.

@@ -137,7 +137,7 @@ impl Model {
         self.threads[to].state = State::Running;
         then(self, to, reply);
         self.wake(to);
-        self.offer(to);
+        self.possible_switch_to(to);
         if let Some(threshold) = self.endpoints[endpoint].threshold {
             self.delivered(to, threshold, self.threads[from].context.is_none());
         }
@@ -207,7 +207,7 @@ impl Model {
                     self.await_reply(from, thread, reply.filter(|_| can_reply), !timeout);
                 } else {
                     self.threads[from].state = State::Running;
-                    self.offer(from);
+                    self.possible_switch_to(from);
                 }
                 if let Some(threshold) = threshold {
                     let donated = passive && self.threads[thread].context.is_some();
@@ -252,7 +252,7 @@ impl Model {
                     self.postpone(caller);
                 }
             } else {
-                self.offer(caller);
+                self.possible_switch_to(caller);
             }
         }
     }
@@ -293,7 +293,7 @@ impl Model {
                 self.threads[thread].badge = badge;
                 self.borrow_context(thread, notification);
                 self.wake(thread);
-                self.offer(thread);
+                self.possible_switch_to(thread);
             }
             None => *self.notifications[notification].word.get_or_insert(0) |= badge,
         }

@@ -102,7 +102,7 @@ impl Model {
     }
 
     /// A possible switch to the thread. With a second one, the choice is among all ready threads.
-    pub fn offer(&mut self, thread: Id) {
+    pub fn possible_switch_to(&mut self, thread: Id) {
         if !self.is_schedulable(thread) || self.current == Some(thread) {
             return;
         }

@@ -56,10 +56,10 @@ impl Model {
         if self.head(context).saturating_sub(self.used) + credit >= needed {
             return true;
         }
-        match self.gather(context, needed, how.blocking) {
-            Gathered::Now => true,
-            Gathered::Never => self.refuse(sender, how, ErrorCode::IllegalOperation, Vec::new()),
-            Gathered::Later => {
+        match self.merge(context, needed, how.blocking) {
+            Merged::Now => true,
+            Merged::Never => self.refuse(sender, how, ErrorCode::IllegalOperation, Vec::new()),
+            Merged::Later => {
                 let thread = &mut self.threads[sender];
                 thread.fault = None;
                 thread.state = State::Running;
@@ -97,23 +97,23 @@ impl Model {
 
     /// Merges due replenishments of the current context until its head suffices, and later ones if the
     /// thread may wait.
-    fn gather(&mut self, context: Id, needed: Time, may_wait: bool) -> Gathered {
+    fn merge(&mut self, context: Id, needed: Time, may_wait: bool) -> Merged {
         let round_robin = self.refills_of(context).is_round_robin();
         if round_robin && !may_wait {
-            return Gathered::Never;
+            return Merged::Never;
         }
         self.commit();
         let now = self.now;
         let refills = self.contexts[context].refills.as_mut().expect("a thread runs on it");
         if round_robin {
             refills.renew();
-            Gathered::Later
+            Merged::Later
         } else if !refills.merge_until(needed, if may_wait { Time::MAX } else { now }) {
-            Gathered::Never
+            Merged::Never
         } else if refills.head().0 <= now {
-            Gathered::Now
+            Merged::Now
         } else {
-            Gathered::Later
+            Merged::Later
         }
     }
 
@@ -161,7 +161,7 @@ impl Model {
             return self.set_result(thread, error, numbers(needed, most));
         }
         self.set_result(thread, 0, Vec::new());
-        if now < needed && self.gather(context, needed, true) == Gathered::Later {
+        if now < needed && self.merge(context, needed, true) == Merged::Later {
             self.wait_for_turn(thread);
             self.choose_anew();
         }
@@ -169,7 +169,7 @@ impl Model {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Gathered {
+enum Merged {
     Now,
     Later,
     Never,

@@ -206,7 +206,7 @@ impl Supervisor {
             }
             OnTimeout::Emergency { time } => {
                 let name = component.name;
-                let goes_on = match spent {
+                let continues = match spent {
                     Some((Role::Emergency, owner)) if owner == index => {
                         println!("supervisor: `{name}` {why}");
                         if is_passive {
@@ -221,7 +221,7 @@ impl Supervisor {
                         self.begin_emergency(index, component, spent)
                     }
                 };
-                if goes_on.is_err() {
+                if continues.is_err() {
                     self.act(environment, index, component, Action::Stop, &why);
                 }
             }

@@ -125,7 +125,7 @@ impl<A: Aarch32> Spaces<A> {
     /// Offset of the current TTBR0 value, which the hardware ASID follows.
     pub const CURRENT: usize = offset_of!(Self, current);
     /// Offset of the ASID generation.
-    pub const REMOVALS: usize = offset_of!(Self, generation);
+    pub const GENERATION: usize = offset_of!(Self, generation);
     /// Offset of the TTBR0 value for the kernel's own directory.
     pub const WITHOUT: usize = offset_of!(Self, without);
 }

@@ -86,7 +86,7 @@ pub extern "C" fn synchronous_exception<P: Platform>() {
         include_str!("leave.s"),
         // The kernel.
         WALK = const Offsets::<P>::SPACES + Spaces::CURRENT,
-        REMOVALS = const Offsets::<P>::SPACES + Spaces::REMOVALS,
+        GENERATION = const Offsets::<P>::SPACES + Spaces::GENERATION,
         CONSUMED = const Of::<P>::KERNEL_CONSUMED,
         FPU_OWNER = const Offsets::<P>::FPU + Fpu::<Aarch64, P>::OWNER,
         FPU_ENABLED = const Offsets::<P>::FPU + Fpu::<Aarch64, P>::ENABLED,

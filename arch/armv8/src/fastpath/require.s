@@ -64,7 +64,7 @@
     .endif
     ldp     x13, x14, [x20, #{VSPACE}]
     ldp     x15, x16, [x20, #{SPACE_WALK}]
-    ldr     x17, [x28, #{REMOVALS}]
+    ldr     x17, [x28, #{GENERATION}]
     sub     x13, x13, #{ROOT_KIND}
     orr     x23, x13, x14
     cmp     x23, x15

@@ -30,7 +30,7 @@
     mov rax, [rbx + {VSPACE}]
     cmp rax, [rbx + {SPACE}]
     jne 9b
-    mov rax, [rbp + {REMOVALS}]
+    mov rax, [rbp + {GENERATION}]
     cmp rax, [rbx + {SPACE_REMOVALS}]
     jne 9b
     lea rdx, [rsp - {REGISTERS}]

@@ -99,7 +99,7 @@ extern "C" fn system_call_entry<P: Platform>() {
         KERNEL = const CoreLocal::KERNEL,
         // The kernel.
         CONSUMED = const Layout::<X86_64<P>>::KERNEL_CONSUMED,
-        REMOVALS = const Offsets::<P>::ARCH + offset_of!(X86_64<P>, asids) + Asids::REMOVALS,
+        GENERATION = const Offsets::<P>::ARCH + offset_of!(X86_64<P>, asids) + Asids::GENERATION,
         ACTIVE_ROOT = const Offsets::<P>::ARCH + offset_of!(X86_64<P>, active_root),
         BASES_OF = const Offsets::<P>::ARCH + offset_of!(X86_64<P>, bases_of),
         FPU_OWNER = const Offsets::<P>::FPU_UNIT + Fpu::<P>::OWNER,

@@ -71,7 +71,7 @@ impl Asids {
     }
 
     /// Offset of the ASID generation, for fast paths in assembly.
-    pub const REMOVALS: usize = core::mem::offset_of!(Self, generation);
+    pub const GENERATION: usize = core::mem::offset_of!(Self, generation);
 
     /// The ASID generation.
     pub fn generation(&self) -> u64 {

@@ -13,9 +13,9 @@ const COUNT: usize = 256;
 /// An interrupt gate: interrupts are disabled on entry.
 #[derive(Clone, Copy)]
 #[repr(C, align(16))]
-struct EntryLock([u64; 2]);
+struct Gate([u64; 2]);
 
-impl EntryLock {
+impl Gate {
     const ABSENT: Self = Self([0; 2]);
 
     /// A gate to `handler`. `software` says whether users may enter it by the `int` instruction; `stack` is
@@ -35,7 +35,7 @@ impl EntryLock {
     }
 }
 
-static mut TABLE: Visible<[EntryLock; COUNT]> = Visible([EntryLock::ABSENT; COUNT]);
+static mut TABLE: Visible<[Gate; COUNT]> = Visible([Gate::ABSENT; COUNT]);
 
 /// The part of the table that is mapped in user mode.
 #[cfg(feature = "harden-meltdown")]
@@ -60,7 +60,7 @@ pub unsafe fn fill() {
             NON_MASKABLE | DOUBLE_FAULT | MACHINE_CHECK => Some(FATAL_STACK),
             _ => None,
         };
-        *gate = EntryLock::new(entry::stub(vector), software, stack);
+        *gate = Gate::new(entry::stub(vector), software, stack);
     }
 }
 
@@ -70,7 +70,7 @@ pub unsafe fn fill() {
 /// The core's segments are loaded.
 pub unsafe fn load() {
     let pointer = DescriptorTablePointer {
-        limit: (size_of::<[EntryLock; COUNT]>() - 1) as u16,
+        limit: (size_of::<[Gate; COUNT]>() - 1) as u16,
         base: VirtAddr::from_ptr(&raw const TABLE),
     };
     // SAFETY: every gate refers to a stub, and the table is static.

@@ -14,7 +14,7 @@ const THREADS: [usize; 5] = [1, 4, 16, 64, 256];
 /// Priorities of the high-criticality threads, of the higher-priority ones, and of the high-criticality ones
 /// when raised: all below that of the benchmark, so that none of these threads runs.
 const IMPORTANT: u8 = 10;
-const URGENT: u8 = 20;
+const HIGH: u8 = 20;
 const RAISED: u8 = 30;
 
 /// Creates a thread that is ready but never runs.
@@ -33,7 +33,7 @@ fn level(bench: &mut Bench, variant: usize) -> Result {
     // At the highest criticality, the thread that changes the level continues to run.
     bench.tcb.set_criticality(bench.tcb, abi::MAX_CRITICALITY)?;
     for _ in 0..threads {
-        ready(bench, URGENT, 0)?;
+        ready(bench, HIGH, 0)?;
         ready(bench, IMPORTANT, 1)?;
     }
     let counter = bench.counter();
@@ -59,7 +59,7 @@ fn priorities(bench: &mut Bench, variant: usize) -> Result {
     let threads = THREADS[variant];
     let mut important = [CPtr::NULL; 256];
     for tcb in &mut important[..threads] {
-        ready(bench, URGENT, 0)?;
+        ready(bench, HIGH, 0)?;
         *tcb = ready(bench, IMPORTANT, 0)?.cptr();
     }
     let counter = bench.counter();

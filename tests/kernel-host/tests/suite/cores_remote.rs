@@ -36,26 +36,26 @@ fn runs(machine: &mut Machine) -> String {
 fn access_before_calls(
     machine: &mut Machine,
     most: usize,
-    mut visit: impl FnMut(&mut Machine) + 'static,
+    mut access: impl FnMut(&mut Machine) + 'static,
 ) -> Rc<Cell<usize>> {
-    let visits = Rc::new(Cell::new(0));
-    let count = visits.clone();
+    let accesses = Rc::new(Cell::new(0));
+    let count = accesses.clone();
     machine.others_are_late = true;
     machine.calls_are_slow = true;
     machine.before_calls = Some(Box::new(move |machine| {
         if count.get() < most {
             count.set(count.get() + 1);
-            visit(machine);
+            access(machine);
         }
     }));
-    visits
+    accesses
 }
 
 /// The caller's own registers are read, and its priority is set to what it is.
 #[test]
 fn system_calls_are_performed_however_often_another_core_reads_their_thread() {
-    type Visit = fn(&mut Machine, Task);
-    let ways: [Visit; 2] = [
+    type Access = fn(&mut Machine, Task);
+    let ways: [Access; 2] = [
         |machine, caller| {
             let read = machine.tcb(caller, Method::TcbReadRegisters, &[0, 2], &[]);
             assert!(read.is_ok());
@@ -67,20 +67,20 @@ fn system_calls_are_performed_however_often_another_core_reads_their_thread() {
     ];
     for way in ways {
         let (mut machine, caller, bell) = machine();
-        let visits = access_before_calls(&mut machine, 1000, move |machine| way(machine, caller));
+        let accesses = access_before_calls(&mut machine, 1000, move |machine| way(machine, caller));
         for turn in 1..=5 {
             machine.on(1, |machine| machine.signal(caller, bell));
             machine.on(1, |machine| machine.wait(caller, bell));
             assert_eq!(machine.state(caller), State::Runnable);
-            assert_eq!(visits.get(), 2 * turn, "one visit for each call");
+            assert_eq!(accesses.get(), 2 * turn, "one remote access for each call");
         }
     }
 }
 
 #[test]
 fn system_calls_are_performed_however_often_another_core_has_access() {
-    type Visit = fn(&mut Machine, Task);
-    let ways: [Visit; 3] = [
+    type Access = fn(&mut Machine, Task);
+    let ways: [Access; 3] = [
         |machine, other| {
             let set = machine.tcb(other, Method::TcbSetTlsBase, &[0], &[]);
             assert_eq!(set, Ok(vec![]));
@@ -94,12 +94,12 @@ fn system_calls_are_performed_however_often_another_core_has_access() {
     for way in ways {
         let (mut machine, caller, bell) = machine();
         let other = suspended(&mut machine, "other", 10);
-        let visits = access_before_calls(&mut machine, 1000, move |machine| way(machine, other));
+        let accesses = access_before_calls(&mut machine, 1000, move |machine| way(machine, other));
         for turn in 1..=5 {
             machine.on(1, |machine| machine.signal(caller, bell));
             machine.on(1, |machine| machine.wait(caller, bell));
             assert_eq!(machine.state(caller), State::Runnable);
-            assert_eq!(visits.get(), 2 * turn, "one remote access for each call");
+            assert_eq!(accesses.get(), 2 * turn, "one remote access for each call");
         }
         machine.on(1, |machine| machine.wait(caller, bell));
         assert_eq!(machine.state(caller), State::Waiting);
@@ -143,9 +143,12 @@ fn a_caller_whose_registers_another_core_writes_does_not_make_its_call() {
 #[test]
 fn another_core_that_stops_the_caller_postpones_its_call() {
     let (mut machine, caller, bell) = machine();
-    let visits = access_before_calls(&mut machine, 1, move |machine| machine.suspend(caller));
+    let accesses = access_before_calls(&mut machine, 1, move |machine| machine.suspend(caller));
     machine.on(1, |machine| machine.signal(caller, bell));
-    assert_eq!((visits.get(), machine.state(caller)), (1, State::Inactive));
+    assert_eq!(
+        (accesses.get(), machine.state(caller)),
+        (1, State::Inactive)
+    );
     machine.others_are_late = false;
     machine.resume(caller);
     machine.advance(1);

@@ -1,7 +1,7 @@
 //! The graph of calls: priorities, cycles, passive components, thresholds and limits.
 
 use super::Draft;
-use super::links::{place_of, target};
+use super::links::{position_of, target};
 use crate::file::{self, At};
 use crate::platform::Device;
 use crate::report::{Diagnostic, Kind, Report, Span};
@@ -40,7 +40,7 @@ fn calls<'a>(
 
 /// What the file says about an endpoint.
 fn written<'a>(draft: &'a Draft, id: EndpointId) -> &'a (At<String>, At<file::Endpoint>) {
-    &draft.source(draft.system[id].server).serves.0[place_of(draft, id)]
+    &draft.source(draft.system[id].server).serves.0[position_of(draft, id)]
 }
 
 /// A server's priority is at least that of each caller: otherwise a thread in between delays both. The same

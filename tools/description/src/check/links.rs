@@ -337,7 +337,7 @@ fn calls(draft: &mut Draft, caller: ComponentId, explicit: &[Badge], report: &mu
         };
         let may_grant = grant.is_some_and(|grant| **grant);
         let server = draft.system[id].server;
-        let (_, accepts) = &draft.source(server).serves.0[place_of(draft, id)];
+        let (_, accepts) = &draft.source(server).serves.0[position_of(draft, id)];
         if let Some(grant) = grant
             && **grant
             && !accepts.accepts_capabilities
@@ -376,7 +376,7 @@ fn same_target(draft: &Draft, to: &str, id: EndpointId) -> bool {
 }
 
 /// The place of an endpoint among those of its server.
-pub(super) fn place_of(draft: &Draft, id: EndpointId) -> usize {
+pub(super) fn position_of(draft: &Draft, id: EndpointId) -> usize {
     let server = &draft.system[draft.system[id].server];
     server
         .serves

@@ -112,8 +112,8 @@ pub extern "C" fn system_call_entry<P: Platform>() {
             const Offsets::<P>::arch(Offsets::<P>::SPACES + Spaces::<Machine<P>>::CURRENT),
         KERNEL_SPACE =
             const Offsets::<P>::arch(Offsets::<P>::SPACES + Spaces::<Machine<P>>::WITHOUT),
-        REMOVALS =
-            const Offsets::<P>::arch(Offsets::<P>::SPACES + Spaces::<Machine<P>>::REMOVALS),
+        GENERATION =
+            const Offsets::<P>::arch(Offsets::<P>::SPACES + Spaces::<Machine<P>>::GENERATION),
         FPU_OWNER = const Offsets::<P>::arch(Offsets::<P>::FPU + Fpu::<State, P>::OWNER),
         FPU_ENABLED = const Offsets::<P>::arch(Offsets::<P>::FPU + Fpu::<State, P>::ENABLED),
         TIMER_OWNER = const Offsets::<P>::arch(

@@ -66,7 +66,7 @@
     ldrd    r6, r7, [r8, #{SPACE}]
     ldr     lr, [r8, #{VSPACE}]
     teq     lr, r6
-    ldreq   lr, [r12, #{REMOVALS}]
+    ldreq   lr, [r12, #{GENERATION}]
     teqeq   lr, r7
     bne     9b
     .endm

@@ -4,10 +4,10 @@ use core::fmt::{self, Write};
 use core::marker::PhantomData;
 
 use crate::arch::Arch;
-use crate::cores::OutputLock;
+use crate::sync::{Ticket, spin_loop};
 
 /// Held by the core that prints a line.
-static LINE: OutputLock = OutputLock::new();
+static LINE: Ticket = Ticket::new();
 
 /// The console of a platform.
 pub struct Console<A: Arch>(PhantomData<A>);
@@ -35,7 +35,7 @@ impl<A: Arch> Write for Console<A> {
 pub(crate) fn debug_line<A: Arch>(text: fmt::Arguments<'_>) {
     if cfg!(feature = "debug") {
         // Interrupts are disabled in the kernel, so that this core does not hold the lock.
-        LINE.acquire();
+        LINE.acquire(spin_loop);
         // A console cannot fail, and an error could not be reported.
         let _ = writeln!(Console::<A>::new(), "{text}");
         // SAFETY: this core has the lock.

@@ -92,59 +92,13 @@ impl Usage {
     }
 }
 
-/// The hooks of the list of all threads, for kernels without it.
-#[cfg(not(feature = "debug"))]
-mod unlisted {
-    use crate::Kernel;
-    use crate::arch::Arch;
-    use crate::object::Thread;
-    use crate::token::Ptr;
-
-    #[expect(clippy::unused_self, reason = "the hooks of debug kernels")]
-    impl<A: Arch> Kernel<A> {
-        #[inline(always)]
-        pub(crate) fn list_thread(&mut self, _thread: Ptr<Thread<A>>) {}
-
-        #[inline(always)]
-        pub(crate) fn unlist_thread(&mut self, _thread: Ptr<Thread<A>>) {}
-    }
+/// Calls a hook of the invariant checks, in kernels that check them.
+macro_rules! checked {
+    ($this:ident.$hook:ident($($argument:expr),*)) => {{
+        #[cfg(any(test, feature = "invariants"))]
+        $this.$hook($($argument),*);
+        #[cfg(not(any(test, feature = "invariants")))]
+        let _ = ($(&$argument),*);
+    }};
 }
-
-/// The hooks of the invariant checks, for kernels without them.
-#[cfg(not(any(test, feature = "invariants")))]
-mod unchecked {
-    use abi::Syscall;
-
-    use crate::Kernel;
-    use crate::arch::Arch;
-    use crate::cap::{CNode, Capabilities};
-    use crate::object::Thread;
-    use crate::slot::Slot;
-    use crate::token::Ptr;
-
-    #[expect(clippy::unused_self, reason = "the hooks of kernels that check")]
-    impl<A: Arch> Capabilities<A> {
-        #[inline(always)]
-        pub(crate) fn note_change(&mut self, _slot: Ptr<Slot<A>>) {}
-
-        #[inline(always)]
-        pub(crate) fn note_fast_path(&mut self) {}
-    }
-
-    #[expect(clippy::unused_self, reason = "the hooks of kernels that check")]
-    impl<A: Arch> Kernel<A> {
-        #[inline(always)]
-        pub(crate) fn note_deletion(&mut self, _cnode: &CNode<A>) {}
-
-        #[inline(always)]
-        pub(crate) fn check_after_entry(&mut self) {}
-
-        #[inline(always)]
-        pub(crate) fn check_after_preemption(
-            &self,
-            _thread: Ptr<Thread<A>>,
-            _call: Option<Syscall>,
-        ) {
-        }
-    }
-}
+pub(crate) use checked;

@@ -65,6 +65,7 @@ pub fn start<A: Arch>(kernel: &mut Kernel<A>, parameters: &BootParameters<'_>) {
     #[cfg(feature = "tracing-from-boot")]
     crate::tracing::reserve(&mut boot, parameters.nodes);
     let thread = emplace::<A, _>(boot.alloc(TCB_BITS), Thread::new(0, 0));
+    #[cfg(feature = "debug")]
     kernel.list_thread(thread);
     let context = emplace::<A, _>(boot.alloc(MIN_SCHED_CONTEXT_BITS), SchedContext::new());
     let cnode = boot.cnode();
@@ -90,11 +91,7 @@ pub fn start<A: Arch>(kernel: &mut Kernel<A>, parameters: &BootParameters<'_>) {
         }
     }
 
-    let info = provide_everything(kernel, &mut boot, parameters, &layout);
-    let page = A::to_virtual(layout.boot_info_frame(kernel, &boot)) as *mut BootInfo;
-    // SAFETY: the frame was allocated and cleared for this, and has no other user yet.
-    unsafe { page.write(info) };
-
+    provide_everything(kernel, &mut boot, parameters, &layout);
     start_thread(
         kernel,
         &boot,
@@ -163,14 +160,6 @@ impl Layout {
         };
         needed.max(configured)
     }
-
-    fn boot_info_frame<A: Arch>(&self, kernel: &Kernel<A>, boot: &BootAllocator<A>) -> PhysAddr {
-        use crate::arch::ArchCap;
-        match kernel[boot.slot(slots::BOOT_INFO_FRAME)].cap() {
-            Cap::Arch(cap) => cap.frame().map_or(PhysAddr(0), |frame| frame.address),
-            _ => PhysAddr(0),
-        }
-    }
 }
 
 /// Bytes of a record. The next one follows directly, without alignment.
@@ -178,13 +167,13 @@ const fn record_length(data: &[u8]) -> usize {
     size_of::<BootInfoHeader>() + data.len()
 }
 
-/// Fills the initial slots in the ABI's order.
+/// Fills the initial slots in the ABI's order, and writes the boot information.
 fn provide_everything<A: Arch>(
     kernel: &mut Kernel<A>,
     boot: &mut BootAllocator<A>,
     parameters: &BootParameters<'_>,
     layout: &Layout,
-) -> BootInfo {
+) {
     let mut sched_control = SlotRegion::default();
     if A::SCHED_CONTROL_FIRST {
         sched_control = provide_sched_control(kernel, boot, parameters.nodes);
@@ -198,14 +187,16 @@ fn provide_everything<A: Arch>(
         Cap::Arch(space.asid_pool),
     );
 
-    for (slot, address) in [
+    let [_, boot_info] = [
         (slots::INIT_THREAD_IPC_BUFFER, layout.ipc_buffer),
         (slots::BOOT_INFO_FRAME, layout.boot_info),
-    ] {
+    ]
+    .map(|(slot, address)| {
         let frame = boot.alloc(PAGE_BITS);
         let cap = kernel.arch.boot_map(&space, address, frame, false);
         kernel.insert_root(boot.slot(slot), Cap::Arch(cap));
-    }
+        frame
+    });
     let extra_boot_info_pages = provide_extra(kernel, boot, &space, parameters, layout);
     if !A::SCHED_CONTROL_FIRST {
         sched_control = provide_sched_control(kernel, boot, parameters.nodes);
@@ -223,7 +214,7 @@ fn provide_everything<A: Arch>(
         untypeds.add(kernel, boot, region.start as u64, region.end as u64, false);
         next = region.end;
     }
-    BootInfo {
+    let info = BootInfo {
         extra_length: layout.extra_length,
         node_id: 0,
         nodes: parameters.nodes,
@@ -243,7 +234,10 @@ fn provide_everything<A: Arch>(
         sched_control,
         untyped: boot.region_from(start),
         untyped_list: untypeds.list,
-    }
+    };
+    let page = A::to_virtual(boot_info) as *mut BootInfo;
+    // SAFETY: the frame was allocated and cleared for this, and has no other user yet.
+    unsafe { page.write(info) };
 }
 
 fn provide_sched_control<A: Arch>(

@@ -7,6 +7,7 @@
 use super::{Cap, Capabilities};
 use crate::arch::{Arch, ArchCap};
 use crate::error::Error;
+use crate::instruments::checked;
 use crate::slot::{Marks, RawCap, Slot};
 use crate::token::Ptr;
 
@@ -67,7 +68,7 @@ impl<A: Arch> Capabilities<A> {
         marks: Marks,
     ) {
         debug_assert!(self[slot].is_empty());
-        self.note_change(slot);
+        checked!(self.note_change(slot));
         let next = self[before].next();
         self[slot] = Slot::new(cap, marks, before, next);
         self[before].set_next(Some(slot));
@@ -79,7 +80,7 @@ impl<A: Arch> Capabilities<A> {
     /// Puts a capability without an ancestor into an empty slot (at boot).
     pub(crate) fn insert_root(&mut self, slot: Ptr<Slot<A>>, cap: Cap<A>) {
         debug_assert!(self[slot].is_empty());
-        self.note_change(slot);
+        checked!(self.note_change(slot));
         self[slot].set_raw(cap.pack());
         self[slot].set_marks(Marks::HEAD);
     }
@@ -124,7 +125,7 @@ impl<A: Arch> Capabilities<A> {
     pub fn remove_cap(&mut self, slot: Ptr<Slot<A>>) {
         let (previous, next) = (self[slot].previous(), self[slot].next());
         if let Some(neighbour) = previous.or(next) {
-            self.note_change(neighbour);
+            checked!(self.note_change(neighbour));
         }
         if let Some(previous) = previous {
             self[previous].set_next(next);
@@ -142,7 +143,7 @@ impl<A: Arch> Capabilities<A> {
     /// Moves the capability in `source` to the empty slot `target`, changed to `cap`. Its position in the tree
     /// does not change.
     pub fn move_cap(&mut self, source: Ptr<Slot<A>>, target: Ptr<Slot<A>>, cap: Cap<A>) {
-        self.note_change(target);
+        checked!(self.note_change(target));
         self.transplant(source, target, cap);
     }
 
@@ -169,8 +170,8 @@ impl<A: Arch> Capabilities<A> {
         let mut aside = Slot::<A>::EMPTY;
         // SAFETY: `aside` lives until the end of this function and is empty again by then.
         let aside = unsafe { Ptr::new(core::ptr::NonNull::from(&mut aside)) };
-        self.note_change(first.0);
-        self.note_change(second.0);
+        checked!(self.note_change(first.0));
+        checked!(self.note_change(second.0));
         self.move_full(first.0, aside, first.1);
         self.move_full(second.0, first.0, second.1);
         self.move_full(aside, second.0, first.1);

@@ -35,7 +35,7 @@ pub(crate) use entry_lock::Mode;
 pub use handle::{CoreHandle, Local};
 pub use irqs::Irqs;
 pub(crate) use remote_request::RemoteRequest;
-pub(crate) use shared::{OutputLock, Shared};
+pub(crate) use shared::Shared;
 
 /// The kernel of one core, and what identifies the core. Aligned so that two cores' kernels never share a cache
 /// line (no false sharing).

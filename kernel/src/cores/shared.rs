@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use super::RemoteRequest;
 use crate::arch::Arch;
 use crate::config::CORES;
-use crate::sync::{BigReaderLock, Mailbox, Ticket, spin_loop};
+use crate::sync::{BigReaderLock, Mailbox};
 
 /// The state between the cores.
 pub(crate) struct Shared<A: Arch> {
@@ -35,26 +35,5 @@ impl<A: Arch> Shared<A> {
 
     pub(super) fn set_count(&self, count: usize) {
         self.count.store(count, Ordering::Relaxed);
-    }
-}
-
-/// Held by the core that writes to the console, or to the log.
-#[derive(Debug)]
-pub(crate) struct OutputLock(Ticket);
-
-impl OutputLock {
-    pub(crate) const fn new() -> Self {
-        Self(Ticket::new())
-    }
-
-    pub(crate) fn acquire(&self) {
-        self.0.acquire(spin_loop);
-    }
-
-    /// # Safety
-    /// This core holds the lock.
-    pub(crate) unsafe fn release(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { self.0.release() }
     }
 }

@@ -3,6 +3,7 @@
 use crate::Kernel;
 use crate::arch::{Arch, Exit, UserContext};
 use crate::console::debug_line;
+use crate::instruments::checked;
 use crate::object::{IrqState, Membership, Thread, ThreadState};
 use crate::sched::Decision;
 use crate::token::Ptr;
@@ -16,7 +17,7 @@ impl<A: Arch> Kernel<A> {
             let current = self.core.current;
             self.measure_exit(current);
             self.trace_exit();
-            self.check_after_entry();
+            checked!(self.check_after_entry());
         } else {
             self.reschedule_and_exit();
         }
@@ -74,7 +75,7 @@ impl<A: Arch> Kernel<A> {
         if core::mem::take(&mut self.core.reload) || next != before {
             A::switch_to(self, next);
         }
-        self.check_after_entry();
+        checked!(self.check_after_entry());
     }
 
     /// Ends the run if nothing can ever happen again: no thread of any domain is ready or waits for a replenishment, and

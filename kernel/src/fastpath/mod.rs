@@ -52,7 +52,7 @@ use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
 use crate::config::{BIG_LOCK, CORES};
 use crate::cores::CoreHandle;
-use crate::instruments::CHECKED;
+use crate::instruments::{CHECKED, checked};
 use crate::object::Thread;
 use crate::slot::{RawCap, Slot};
 use crate::token::Ptr;
@@ -224,11 +224,11 @@ impl<A: Arch> Kernel<A> {
     /// Checks the invariants after a fast path, in kernels that check them.
     #[inline(always)]
     fn after_fast_path(&mut self) {
-        self.note_fast_path();
+        checked!(self.note_fast_path());
         // A long operation on memory may have read the clock after the timer deadline. Then the timer
         // interrupt is pending, and its handler chooses the thread to run.
         if CHECKED && self.core.now < self.core.timer_deadline.time() {
-            self.check_after_entry();
+            checked!(self.check_after_entry());
         }
     }
 }

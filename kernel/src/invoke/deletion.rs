@@ -32,6 +32,7 @@ use super::{Done, Failure};
 use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::{Cap, Zombie, ZombieSlots};
+use crate::instruments::checked;
 use crate::object::{IrqState, SchedContext, THREAD_SLOTS, Thread, ThreadSlot, thread_slot};
 use crate::sched::work;
 use crate::slot::Slot;
@@ -71,7 +72,7 @@ impl<A: Arch> Kernel<A> {
         let zombie = match self[slot].cap() {
             Cap::Null | Cap::Zombie(_) => return Ok(()),
             Cap::CNode(cnode) if last => {
-                self.note_deletion(&cnode);
+                checked!(self.note_deletion(&cnode));
                 Some(Zombie::Slots(ZombieSlots {
                     first: cnode.slots,
                     bits: cnode.radix + SLOT_BITS,
@@ -145,6 +146,7 @@ impl<A: Arch> Kernel<A> {
             self.unbind_thread(context);
         }
         self.exclusive().detach_thread(thread);
+        #[cfg(feature = "debug")]
         self.unlist_thread(thread);
         self.trace_thread_deleted(thread);
     }

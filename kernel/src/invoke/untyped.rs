@@ -189,22 +189,21 @@ pub fn reset<A: Arch>(
 ) -> Done {
     /// Bytes cleared between two preemption points.
     const CHUNK: usize = 256;
+    let mut done = Ok(());
     if untyped.device {
         untyped.watermark = 0;
-        kernel[slot].set_cap(Cap::Untyped(*untyped));
-        return Ok(());
     }
     while untyped.watermark > 0 {
         let start = (untyped.watermark - 1) / CHUNK * CHUNK;
         clear::<A>(untyped, start);
         untyped.watermark = start;
         if start > 0 && kernel.preempt_between(work::CHUNK).is_err() {
-            kernel[slot].set_cap(Cap::Untyped(*untyped));
-            return Err(Failure::Preempted);
+            done = Err(Failure::Preempted);
+            break;
         }
     }
     kernel[slot].set_cap(Cap::Untyped(*untyped));
-    Ok(())
+    done
 }
 
 /// Clears used memory from offset `start` up to the watermark.
@@ -267,6 +266,7 @@ impl<A: Arch> Kernel<A> {
             ObjectType::Tcb => {
                 let thread = Thread::new(self.core.current_domain(), self.core.id as u8);
                 let thread = emplace::<A, _>(address, thread);
+                #[cfg(feature = "debug")]
                 self.list_thread(thread);
                 self.trace_thread_created(thread);
                 Cap::Thread(thread)

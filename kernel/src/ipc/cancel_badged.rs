@@ -136,9 +136,7 @@ impl<A: Arch> Ipc<A> {
             let next = self[endpoint].queue().after(&self.objects, thread);
             cursor = next.map(|next| CancelCursor { next, ..current });
         }
-        let mut queue = self[endpoint].queue();
-        queue.remove(&mut self.objects, thread);
-        self[endpoint].set_queue(queue);
+        self.leave_endpoint(endpoint, thread);
         self.set_cancel_cursor(endpoint, cursor);
     }
 }

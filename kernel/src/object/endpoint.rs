@@ -205,9 +205,7 @@ impl<A: Arch> Endpoint<A> {
             self.queue |= HAS_THRESHOLD;
         }
     }
-}
 
-impl<A: Arch> Endpoint<A> {
     /// Whether a badge cancellation of the senders that wait here is in progress.
     pub const fn is_cancelling(&self) -> bool {
         self.queue & WAITING == CANCELLING
@@ -219,9 +217,7 @@ impl<A: Arch> Endpoint<A> {
             self.queue = self.queue & !WAITING | if cancelling { CANCELLING } else { SENDING };
         }
     }
-}
 
-impl<A: Arch> Endpoint<A> {
     /// The owning core, or [`NO_CORE`](super::NO_CORE).
     #[inline(always)]
     pub const fn core(&self) -> u8 {

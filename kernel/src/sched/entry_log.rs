@@ -12,12 +12,16 @@ use crate::object::{Fault, ThreadSlot};
 use abi::registers::{CAP, INFO, SYSCALL};
 use abi::{MessageInfo, Rights, Syscall};
 
-/// Bytes of an entry.
-const ENTRY_BYTES: usize = 24;
-/// Offsets of the duration and of the two parts of the description.
-const DURATION: usize = 8;
-const PATH: usize = 12;
-const DETAILS: usize = 13;
+/// An entry.
+#[repr(C)]
+struct LogEntry {
+    start: u64,
+    duration: u32,
+    reason: u8,
+    details: [u8; 4],
+    padding: [u8; 7],
+}
+
 /// The width of each detail: of wider values, the lower bits.
 const WORD_BITS: u32 = 26;
 const SYSCALL_BITS: u32 = 4;
@@ -85,22 +89,22 @@ impl EntryLog {
         let (Some(frame), Some(entry)) = (self.frame, self.entry.take()) else {
             return;
         };
-        let offset = self.entries * ENTRY_BYTES;
-        if offset + ENTRY_BYTES > 1 << frame.bits {
+        if (self.entries + 1) * size_of::<LogEntry>() > 1 << frame.bits {
             return;
         }
+        let place = (A::to_virtual(frame.address) as *mut LogEntry).wrapping_add(self.entries);
         self.entries += 1;
-        let mut bytes = [0; ENTRY_BYTES];
-        bytes[..DURATION].copy_from_slice(&start.to_ne_bytes());
-        let duration = u32::try_from(duration).unwrap_or(u32::MAX);
-        bytes[DURATION..PATH].copy_from_slice(&duration.to_ne_bytes());
-        bytes[PATH] = entry.0;
-        bytes[DETAILS..DETAILS + 4].copy_from_slice(&entry.1.to_ne_bytes());
-        let place = (A::to_virtual(frame.address) + offset) as *mut [u8; ENTRY_BYTES];
+        let entry = LogEntry {
+            start,
+            duration: duration.try_into().unwrap_or(u32::MAX),
+            reason: entry.0,
+            details: entry.1.to_ne_bytes(),
+            padding: [0; 7],
+        };
         // SAFETY: the entry lies in a frame of RAM to which a capability exists: when one is deleted,
         // `drop_log` drops the log. User memory holds no kernel data; volatile, because user programs read
         // it.
-        unsafe { place.write_volatile(bytes) }
+        unsafe { place.write_volatile(entry) }
     }
 }
 

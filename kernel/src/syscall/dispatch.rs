@@ -6,6 +6,7 @@ use abi::{Rights, Syscall};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
+use crate::instruments::checked;
 use crate::invoke::{self, Answer, Error, Failure, Missing, Preempted};
 use crate::ipc::{InvocationFlags, ResolvedCapTransfers};
 use crate::object::{Fault, Progress, Thread, ThreadState};
@@ -79,7 +80,7 @@ impl<A: Arch> Kernel<A> {
     /// used up; not if the system call has itself deleted the context of its thread.
     #[inline(never)]
     fn stop_call(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>) {
-        self.check_after_preemption(thread, call);
+        checked!(self.check_after_preemption(thread, call));
         // A deferred sender has not been answered yet: its next try is still the second one.
         if let Some(since) = self.core.again
             && matches!(self[thread].progress, Progress::None)

@@ -2,13 +2,13 @@
 
 use core::cell::UnsafeCell;
 
-use crate::cores::OutputLock;
+use crate::sync::{Ticket, spin_loop};
 
 /// The implementation of a `defmt::Logger`, except for the channel; see [`log_to!`](crate::log_to).
 pub struct Frames {
     encoder: UnsafeCell<defmt::Encoder>,
     send: fn(&[u8]),
-    lock: OutputLock,
+    lock: Ticket,
 }
 
 // SAFETY: the kernel is not interrupted, so that frames of a core do not overlap. With several cores, only
@@ -21,14 +21,14 @@ impl Frames {
         Self {
             encoder: UnsafeCell::new(defmt::Encoder::new()),
             send,
-            lock: OutputLock::new(),
+            lock: Ticket::new(),
         }
     }
 
     /// Begins a frame, after any frame of another core has ended.
     pub fn acquire(&self) {
         // This core is not within a frame.
-        self.lock.acquire();
+        self.lock.acquire(spin_loop);
         // SAFETY: no other code uses the encoder now.
         unsafe { (*self.encoder.get()).start_frame(self.send) }
     }

@@ -346,7 +346,7 @@ pub(crate) enum Emulator {
     /// QEMU.
     #[default]
     Qemu,
-    /// Bochs, which is slower and emulates other processors. Skipped if it is not installed.
+    /// Bochs, which is slower and emulates other processors.
     Bochs,
 }
 

@@ -53,8 +53,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
     // Short unless a part is selected by name.
     let is_short = everywhere && !arguments.all && arguments.filter.is_none();
     let platforms = platforms(workspace, arguments, everywhere)?;
-    if arguments.emulator == Emulator::Bochs && arguments.cores.are_several() {
-        bail!("Bochs plays machines with one core; leave out --smp");
+    if arguments.emulator == Emulator::Bochs {
+        require_bochs(arguments, &bochs::missing())?;
     }
     let filter = Filter::new(arguments.filter.as_deref());
     if !is_project {
@@ -125,6 +125,20 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
     })
 }
 
+/// Refuses a run on Bochs that is impossible here, because of Debian's packages that are missing or of the machine.
+fn require_bochs(arguments: &TestArguments, missing: &[&str]) -> Result<()> {
+    if arguments.cores.are_several() {
+        bail!("Bochs plays machines with one core; leave out --smp");
+    }
+    if !missing.is_empty() {
+        bail!(
+            "Bochs is not complete here; install it: apt install {}",
+            missing.join(" ")
+        );
+    }
+    Ok(())
+}
+
 /// The tests on the platforms. When `host` has returned the results of the host tests, benchmarks and builds
 /// by other toolchains run beside the others.
 fn targets(
@@ -136,15 +150,6 @@ fn targets(
     host: impl FnOnce() -> Result<Tally> + Send,
 ) -> Result<Tally> {
     let (arguments, supervisor) = (session.arguments, session.supervisor);
-    let missing = match arguments.emulator {
-        Emulator::Qemu => Vec::new(),
-        Emulator::Bochs => bochs::missing(),
-    };
-    if !missing.is_empty() {
-        let packages = missing.join(" ");
-        session.skip(&format!("Bochs is not here; it takes {packages}"));
-        return host();
-    }
     if platforms.is_empty() {
         return host();
     }
@@ -292,11 +297,18 @@ fn on_targets(
     is_short: bool,
 ) -> Result<Tally> {
     let (workspace, supervisor) = (session.workspace, session.supervisor);
+    let project = project::folder();
     let runs: Result<Vec<_>> = platforms
         .iter()
         .map(|platform| {
             let scope = Scope::of(platform, is_short);
-            plan::runs(workspace, platform, session.arguments, scope)
+            plan::runs(
+                workspace,
+                platform,
+                session.arguments,
+                project.as_deref(),
+                scope,
+            )
         })
         .collect();
     let runs = plan::interleave(runs?);
@@ -366,4 +378,34 @@ fn on_targets(
         }
         Ok(total)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    use crate::cli::{Cli, Command};
+
+    #[test]
+    fn bochs_that_is_not_there_is_asked_for() {
+        let check = |more: &[&str], missing: &[&str]| {
+            let line = [
+                "cargo xtask",
+                "test",
+                "--platform",
+                "pc99",
+                "--emulator",
+                "bochs",
+            ];
+            let Command::Test(arguments) = Cli::parse_from([&line, more].concat()).command else {
+                panic!("not `test`")
+            };
+            require_bochs(&arguments, missing).map_err(|error| error.to_string())
+        };
+        assert_eq!(check(&[], &[]), Ok(()));
+        let missing = "Bochs is not complete here; install it: apt install bochs mtools";
+        assert_eq!(check(&[], &["bochs", "mtools"]), Err(missing.to_string()));
+        assert!(check(&["--smp", "2"], &[]).is_err());
+    }
 }

@@ -11,12 +11,13 @@ pub(super) use examples::{example, require_examples};
 
 use examples::{EVERYWHERE, LAST_TURN, ON_ARCHITECTURES, SYSTEM};
 
+use std::path::Path;
+
 use super::filter::Filter;
 use super::target::{Run, bochs};
 use crate::Result;
 use crate::cli::{AbiOption, Cores, Emulator, Hardening, Keep, Kernel, TestArguments};
 use crate::platform::{Coverage, Platform};
-use crate::project;
 use crate::system::System;
 use crate::workspace::Workspace;
 
@@ -111,11 +112,12 @@ impl Scope {
 
 /// The boots of a platform: the suite and the fuzzer, if selected; parts of the suite that need a special
 /// machine or kernel: a large machine, a `bench` kernel, the hardware debug interface; parts of both on two
-/// cores; and the example systems.
+/// cores; and the example systems. In the folder of a project, its system.
 pub(super) fn runs<'a>(
     workspace: &'a Workspace,
     platform: &'a Platform,
     arguments: &'a TestArguments,
+    project: Option<&Path>,
     scope: Scope,
 ) -> Result<Vec<Run<'a>>> {
     let filter = Filter::new(arguments.filter.as_deref());
@@ -158,8 +160,11 @@ pub(super) fn runs<'a>(
         let own = bochs(platform)?.tests.join(",");
         return Ok(vec![part(&filter.or(&own))?]);
     }
-    if let Some(folder) = project::folder() {
-        let system = System::of_project(workspace, &folder)?;
+    if let Some(folder) = project {
+        let system = System::of_project(workspace, folder)?;
+        if !filter.wants(&example(&system.name)) {
+            return Ok(Vec::new());
+        }
         return Ok(vec![Run {
             is_example: true,
             abi: with_devices(&arguments.abi, &system, workspace, platform)?,

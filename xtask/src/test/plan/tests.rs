@@ -4,6 +4,7 @@ use clap::Parser;
 
 use super::*;
 use crate::cli::{Cli, Command};
+use crate::{project, temporary};
 
 #[test]
 fn a_short_run_checks_traces_of_the_demo_on_three_boards() {
@@ -14,7 +15,7 @@ fn a_short_run_checks_traces_of_the_demo_on_three_boards() {
     for (name, cores) in [("pc99", 1), ("sabre", 1), ("hikey", 2)] {
         let platform = Platform::load(&workspace, name).unwrap();
         let scope = Scope::of(&platform, true);
-        let runs = runs(&workspace, &platform, &arguments, scope).unwrap();
+        let runs = runs(&workspace, &platform, &arguments, None, scope).unwrap();
         let is_demo = |run: &&Run<'_>| run.system.name == DEMO && !run.is_stress;
         let traced = runs.iter().filter(is_demo).filter(|run| run.is_traced);
         let counts: Vec<_> = traced.map(|run| run.cores.count).collect();
@@ -31,7 +32,7 @@ fn an_example_with_a_timer_has_the_option_that_it_needs() {
     };
     for (name, abi) in [("pc99", &[][..]), ("hikey", &[AbiOption::UserTimer][..])] {
         let platform = Platform::load(&workspace, name).unwrap();
-        let runs = runs(&workspace, &platform, &arguments, Scope::Portable).unwrap();
+        let runs = runs(&workspace, &platform, &arguments, None, Scope::Portable).unwrap();
         let all: Vec<_> = runs
             .iter()
             .map(|run| (&*run.system.name, &*run.abi))
@@ -50,7 +51,7 @@ fn selected(filter: &str, name: &str) -> Vec<(String, String)> {
         panic!("not `test`")
     };
     let platform = Platform::load(&workspace, name).unwrap();
-    let runs = runs(&workspace, &platform, &arguments, Scope::All).unwrap();
+    let runs = runs(&workspace, &platform, &arguments, None, Scope::All).unwrap();
     let runs = runs.into_iter();
     runs.map(|run| (run.system.name, run.filter)).collect()
 }
@@ -104,7 +105,7 @@ fn a_traced_example_has_the_cores_that_it_needs() {
         panic!("not `test`")
     };
     let platform = Platform::load(&workspace, "pc99").unwrap();
-    let runs = runs(&workspace, &platform, &arguments, Scope::All).unwrap();
+    let runs = runs(&workspace, &platform, &arguments, None, Scope::All).unwrap();
     let traced = runs.iter().filter(|run| run.is_example && run.is_traced);
     let mut seen = 0;
     for run in traced.filter(|run| run.system.cores > 1) {
@@ -124,7 +125,7 @@ fn each_option_of_ready_made_systems_is_tested_on_one_core_and_on_four() {
     };
     for (name, own) in [("pc99", AbiOption::Iommu), ("qemu-virt", AbiOption::Smc)] {
         let platform = Platform::load(&workspace, name).unwrap();
-        let runs = runs(&workspace, &platform, &arguments, Scope::All).unwrap();
+        let runs = runs(&workspace, &platform, &arguments, None, Scope::All).unwrap();
         assert!(runs.iter().all(|run| run.is_loaded), "{name}");
         for count in [1, 4] {
             let has = |kernel, option| {
@@ -144,4 +145,26 @@ fn each_option_of_ready_made_systems_is_tested_on_one_core_and_on_four() {
 fn first_comes_what_is_first_anywhere() {
     let platforms = vec![vec!["a1", "a2", "a3"], vec!["b1"], vec!["c1", "c2"]];
     assert_eq!(interleave(platforms), ["a1", "b1", "c1", "a2", "c2", "a3"]);
+}
+
+#[test]
+fn a_filter_selects_the_test_of_a_project_by_its_name() {
+    let workspace = Workspace::find().unwrap();
+    let folder = temporary::Folder::new().unwrap();
+    let project = folder.path().join("hello");
+    project::create(&workspace, &project).unwrap();
+    let platform = Platform::load(&workspace, "pc99").unwrap();
+    let count = |more: &[&str]| {
+        let line = [&["cargo escapement", "test"], more].concat();
+        let Command::Test(arguments) = Cli::parse_from(line).command else {
+            panic!("not `test`")
+        };
+        let project = Some(&*project);
+        let runs = runs(&workspace, &platform, &arguments, project, Scope::All);
+        runs.unwrap().len()
+    };
+    assert_eq!(count(&[]), 1);
+    assert_eq!(count(&["--filter", "hello"]), 1);
+    assert_eq!(count(&["--filter", "other,system::hello"]), 1);
+    assert_eq!(count(&["--filter", "other"]), 0);
 }

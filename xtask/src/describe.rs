@@ -183,7 +183,13 @@ mod tests {
             for system in check(source, &boards).systems {
                 assert!(system.components.len() > 1, "{name} on {}", system.platform);
                 assert!(!table::of(&system, board(&boards, &system.platform).unwrap()).is_empty());
-                assert!(svg::draw(&system).ends_with("</svg>\n"), "{name}");
+                let drawing = svg::draw(&system);
+                assert!(drawing.ends_with("</svg>\n"), "{name}");
+                for core in system.cores() {
+                    for (name, ..) in system.contexts(core) {
+                        assert!(drawing.contains(&format!("\">{name} ")), "{name}");
+                    }
+                }
             }
         }
     }

@@ -103,7 +103,8 @@ pub(super) fn draw(system: &System) -> String {
     let columns = nodes.iter().map(|node| node.column + 1).max().unwrap_or(1) as f64;
     let width = (2.0 * MARGIN + columns * BOX + (columns - 1.0) * gap).max(640.0);
     let cores = system.cores();
-    let height = bottom + 64.0 + cores.len() as f64 * (BAR + 14.0);
+    let mut time = String::new();
+    let height = draw_time(&mut time, system, &cores, width, bottom) + 34.0;
 
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \
@@ -126,7 +127,7 @@ pub(super) fn draw(system: &System) -> String {
     );
     draw_edges(&mut svg, &nodes, &edges, gap);
     nodes.iter().for_each(|node| draw_node(&mut svg, node));
-    draw_time(&mut svg, system, &cores, width, bottom);
+    svg.push_str(&time);
     legend(&mut svg, [width, height], &edges);
     svg.push_str("</svg>\n");
     svg
@@ -344,6 +345,7 @@ fn draw_edges(svg: &mut String, nodes: &[Node], edges: &[Edge], gap: f64) {
             "marker-end"
         };
         let (start, y) = points[0];
+        let (here, there) = if backwards { (b, a) } else { (a, b) };
         let mut path = format!("M{start:.1} {y:.1}");
         for pair in points.chunks(2) {
             if let [(x, y), (end, below)] = *pair {
@@ -364,7 +366,8 @@ fn draw_edges(svg: &mut String, nodes: &[Node], edges: &[Edge], gap: f64) {
             "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"{colour}\" stroke=\"#ffffff\" stroke-width=\"3\" \
              paint-order=\"stroke\" text-anchor=\"{}\">{}</text>",
             if backwards { to.x - 7.0 } else { start + 7.0 },
-            if backwards { b } else { a } - 4.0,
+            // On the side to which the line does not bend.
+            here + if here <= there { -4.0 } else { 12.0 },
             if backwards { "end" } else { "start" },
             escape(&edge.label)
         );
@@ -434,11 +437,12 @@ fn draw_node(svg: &mut String, node: &Node) {
     }
 }
 
-/// A bar for each core, with the share of each context.
-fn draw_time(svg: &mut String, system: &System, cores: &[u32], width: f64, bottom: f64) {
+/// A bar for each core, with the share of each context. Names that do not fit into their parts stand below, in the same
+/// colours. Returns where that ends.
+fn draw_time(svg: &mut String, system: &System, cores: &[u32], width: f64, bottom: f64) -> f64 {
     let (left, whole) = (MARGIN + 60.0, width - 2.0 * MARGIN - 60.0);
-    for (row, core) in cores.iter().enumerate() {
-        let y = bottom + 30.0 + row as f64 * (BAR + 14.0);
+    let mut y = bottom + 30.0;
+    for core in cores {
         let _ = writeln!(
             svg,
             "<text x=\"{MARGIN}\" y=\"{:.1}\" font-weight=\"bold\">core {core}</text>\
@@ -446,30 +450,36 @@ fn draw_time(svg: &mut String, system: &System, cores: &[u32], width: f64, botto
             y + 15.0
         );
         let mut x = left;
+        let (mut end, mut below) = (y + BAR, None);
         for (index, (name, _, context)) in system.contexts(*core).iter().enumerate() {
             let part = whole * context.share() as f64 / WHOLE as f64;
             let colour = COLOURS[index % COLOURS.len()];
             let label = format!("{name} {}", percent(context.share()));
-            let fits = label.chars().count() as f64 * LETTER < part - 6.0;
+            let long = label.chars().count() as f64 * LETTER;
+            let (at, line, fill) = if long < part - 6.0 {
+                (x + 4.0, y + 15.0, "#ffffff")
+            } else {
+                // In the last line as long as there is room.
+                let room = left + whole - long;
+                let at = below.filter(|at| *at <= room).unwrap_or_else(|| {
+                    end += LINE;
+                    left
+                });
+                below = Some(at + long + 16.0);
+                (at, end, colour)
+            };
+            let label = escape(&label);
             let _ = writeln!(
                 svg,
                 "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{part:.1}\" height=\"{BAR}\" fill=\"{colour}\" \
-                 stroke=\"#ffffff\"><title>{label}</title></rect>{}",
-                if fits {
-                    format!(
-                        "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"#ffffff\">{}</text>",
-                        x + 4.0,
-                        y + 15.0,
-                        escape(&label)
-                    )
-                } else {
-                    String::new()
-                },
-                label = escape(&label),
+                 stroke=\"#ffffff\"><title>{label}</title></rect>\
+                 <text x=\"{at:.1}\" y=\"{line:.1}\" fill=\"{fill}\">{label}</text>"
             );
             x += part;
         }
+        y = end + 14.0;
     }
+    y
 }
 
 /// What the lines that occur mean, at the bottom.

@@ -10,6 +10,7 @@ mod links;
 mod lints;
 mod names;
 mod paths;
+mod registry;
 mod words;
 
 use std::path::{Path, PathBuf};
@@ -90,6 +91,7 @@ pub(crate) fn complaints(workspace: &Workspace) -> Result<Vec<String>> {
         lints::complaints,
         names::complaints,
         paths::complaints,
+        registry::complaints,
         words::complaints,
     ];
     Ok(rules.iter().flat_map(|rule| rule(&repository)).collect())

@@ -119,15 +119,15 @@ fn main() -> ExitCode {
         taken.as_secs_f64(),
     );
     if let (Some(path), Some(trace)) = (&arguments.trace, simulation.trace())
-        && let Err(error) = fs::write(path, trace.to_bytes())
+        && let Err(error) = whole_file::write(path, trace.to_bytes())
     {
         eprintln!("error: cannot write {}: {error}", path.display());
         return ExitCode::from(2);
     }
     let written = fs::create_dir_all(&arguments.out).and_then(|()| {
         let path = arguments.out.join(name);
-        fs::write(path.with_extension("json"), chrome(history, name))?;
-        fs::write(path.with_extension("csv"), csv(history))
+        whole_file::write(path.with_extension("json"), chrome(history, name))?;
+        whole_file::write(path.with_extension("csv"), csv(history))
     });
     match written {
         Ok(()) => println!(

@@ -268,7 +268,7 @@ fn one(bench: &Bench<'_>) -> Result<bool> {
         switch::show(bench.workspace, &points)?;
     }
     if let Some(file) = &arguments.json {
-        fs::write(file, measurement::format_list(&measured)?)
+        whole_file::write(file, measurement::format_list(&measured)?)
             .with_context(|| format!("cannot write {}", file.display()))?;
     }
     if let Some(file) = &arguments.overheads {
@@ -279,7 +279,8 @@ fn one(bench: &Bench<'_>) -> Result<bool> {
         )
         .with_context(|| format!("there are no costs of the kernel on {name}"))?;
         let text = figures::with_scheduler(bench.workspace, name, &measured, &kernel)?;
-        fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
+        whole_file::write(file, text)
+            .with_context(|| format!("cannot write {}", file.display()))?;
     }
     if arguments.write_reference {
         let mut measured = measured.clone();

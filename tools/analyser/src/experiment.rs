@@ -44,7 +44,8 @@ pub(crate) fn run(arguments: &Experiments) -> Result {
         let curves = experiments::run(&one, &figures, sets, seed)?;
         for (kind, text) in [("csv", curves.csv()), ("svg", curves.svg())] {
             let file = folder.join(format!("{}.{kind}", one.name));
-            fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
+            whole_file::write(&file, text)
+                .with_context(|| format!("cannot write {}", file.display()))?;
         }
         print(&format!(
             "{}: {sets} sets of {TASKS} tasks for each utilisation, seed {seed}, in {shown}/{}.csv and .svg\n",

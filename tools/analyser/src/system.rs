@@ -46,7 +46,7 @@ impl Outputs {
                 let written = file
                     .parent()
                     .map_or(Ok(()), fs::create_dir_all)
-                    .and_then(|()| fs::write(file, form()));
+                    .and_then(|()| whole_file::write(file, form()));
                 written.with_context(|| format!("cannot write {}", file.display()))?;
             }
         }

@@ -140,7 +140,7 @@ fn main() -> ExitCode {
             };
             collected.and_then(|(file, damage)| {
                 warn(&ram, damage);
-                let written = fs::write(&output, file.to_bytes());
+                let written = whole_file::write(&output, file.to_bytes());
                 written.map_err(|error| format!("cannot write {}: {error}", output.display()))?;
                 Ok(true)
             })
@@ -178,7 +178,7 @@ fn main() -> ExitCode {
                     export::svg(&trace, ticks(from), to.map_or(trace.end, ticks)).into_bytes()
                 }
             };
-            let written = fs::write(&output, bytes);
+            let written = whole_file::write(&output, bytes);
             written.map_err(|error| format!("cannot write {}: {error}", output.display()))?;
             Ok(true)
         }),

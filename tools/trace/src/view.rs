@@ -1,7 +1,6 @@
 //! The command `view`.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::Command;
@@ -30,7 +29,7 @@ pub(crate) fn view(files: &[PathBuf], html: Option<PathBuf>, serve: bool) -> Res
     let traces: Vec<_> = (named.iter())
         .map(|(name, trace)| (name.as_str(), trace))
         .collect();
-    let written = fs::write(&page, export::html(&traces));
+    let written = whole_file::write(&page, export::html(&traces));
     written.map_err(|error| format!("cannot write {}: {error}", page.display()))?;
     println!("{}", page.display());
     if starts {

@@ -68,7 +68,7 @@ pub fn write_folder(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), St
     }
     for (name, bytes) in files {
         let file = folder.join(name);
-        let written = fs::write(&file, bytes);
+        let written = whole_file::write(&file, bytes);
         written.map_err(|error| format!("cannot write {}: {error}", file.display()))?;
     }
     Ok(())

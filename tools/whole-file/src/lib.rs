@@ -1,0 +1,58 @@
+//! Writes a file as a whole, or not at all: a disk that is full, or an interruption, leaves the old file or none.
+
+use std::path::Path;
+use std::{fs, io, process};
+
+/// Writes a file, instead of one that is there. What is there and is no file, as a pipe, gets the bytes as they come.
+///
+/// # Errors
+/// Why it cannot be written; it is as before then.
+pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+    let path = path.as_ref();
+    if fs::metadata(path).is_ok_and(|old| !old.is_file()) {
+        return fs::write(path, bytes);
+    }
+    let mut part = path.as_os_str().to_owned();
+    part.push(format!(".{}.part", process::id()));
+    let written = fs::write(&part, bytes).and_then(|()| fs::rename(&part, path));
+    if written.is_err() {
+        // What could not be made is not there, either.
+        let _ = fs::remove_file(&part);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_new_or_as_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.html");
+        let read = || fs::read_to_string(&path).unwrap();
+        write(&path, "old").unwrap();
+        assert_eq!(read(), "old");
+        write(&path, "new").unwrap();
+        assert_eq!(read(), "new");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+
+        // There is no room for the part.
+        fs::create_dir(
+            folder
+                .path()
+                .join(format!("report.html.{}.part", process::id())),
+        )
+        .unwrap();
+        assert!(write(&path, "newer").is_err());
+        assert_eq!(read(), "new");
+        assert!(write(folder.path().join("nowhere/report.html"), "").is_err());
+    }
+
+    #[test]
+    fn what_is_no_file_stays_what_it_is() {
+        assert!(write("/dev/full", "a").is_err());
+        write("/dev/null", "a").unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+}

@@ -99,6 +99,10 @@ pub(crate) struct NewArguments {
     /// The folder to make, after which the project is named.
     #[arg(value_name = "PATH")]
     pub(crate) path: PathBuf,
+    /// Begin with a copy of this example, a folder of systems/ without a root task of its own. By default there are a server
+    /// and its client.
+    #[arg(long, value_name = "EXAMPLE")]
+    pub(crate) template: Option<String>,
 }
 
 /// Without `--platform` and `--kernel` it has all kernels of all platforms.

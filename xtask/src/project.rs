@@ -1,6 +1,7 @@
 //! Projects outside of the repository: a system in a folder of its own, built against this checkout.
 
 pub(crate) mod check;
+mod example;
 
 use std::env;
 use std::fs;
@@ -21,10 +22,11 @@ pub(crate) const FOLDER: &str = "ESCAPEMENT_PROJECT";
 pub(crate) const GIVEN: &str = "target/given";
 /// The folder in a project for the crates of its programs.
 pub(crate) const COMPONENTS: &str = "components";
+const MANIFEST: &str = "Cargo.toml";
 /// The longest name of a project.
 const LONGEST: usize = 32;
 
-/// The files of a new project.
+/// The files of each new project.
 const FILES: &[(&str, &str)] = &[
     (
         ".cargo/config.toml",
@@ -43,8 +45,11 @@ const FILES: &[(&str, &str)] = &[
         ".vscode/settings.json",
         include_str!("../template/settings.json"),
     ),
-    ("Cargo.toml", include_str!("../template/workspace.toml")),
+    (MANIFEST, include_str!("../template/workspace.toml")),
     ("README.md", include_str!("../template/README.md")),
+];
+/// Those of a server and its client.
+const PAIR: &[(&str, &str)] = &[
     (
         "protocols/Cargo.toml",
         include_str!("../template/protocols.toml"),
@@ -80,7 +85,7 @@ pub(crate) fn tool() -> &'static str {
 
 /// The command `new`.
 pub(crate) fn run(workspace: &Workspace, arguments: &NewArguments) -> Result {
-    create(workspace, &arguments.path)?;
+    create(workspace, &arguments.path, arguments.template.as_deref())?;
     let path = arguments.path.display();
     say(&format!(
         "{path} is made; now: cd {path} && cargo escapement qemu"
@@ -88,8 +93,10 @@ pub(crate) fn run(workspace: &Workspace, arguments: &NewArguments) -> Result {
     Ok(Outcome::Success)
 }
 
-/// Makes a project.
-pub(crate) fn create(workspace: &Workspace, path: &Path) -> Result<()> {
+/// Makes a project, of a server and its client or as a copy of an example.
+pub(crate) fn create(workspace: &Workspace, path: &Path, template: Option<&str>) -> Result<()> {
+    let example = template.map(|name| example::of(workspace, name));
+    let example = example.transpose()?;
     let name = path.file_name().and_then(|name| name.to_str());
     let is_good = |name: &str| {
         let good = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
@@ -122,25 +129,47 @@ pub(crate) fn create(workspace: &Workspace, path: &Path) -> Result<()> {
     let context = || format!("cannot write {}", path.display());
     let folder = temporary::Folder::beside(path).with_context(context)?;
     let made = folder.path().join(name);
-    write(workspace, &made, name, checkout).with_context(context)?;
+    write(workspace, &made, name, checkout, example.as_deref()).with_context(context)?;
     fs::rename(&made, path).with_context(context)
 }
 
 /// Writes the files of a project.
-fn write(workspace: &Workspace, folder: &Path, name: &str, checkout: &str) -> io::Result<()> {
+fn write(
+    workspace: &Workspace,
+    folder: &Path,
+    name: &str,
+    checkout: &str,
+    example: Option<&[example::File]>,
+) -> io::Result<()> {
     let write = |file: &str, text: &str| {
         let file = folder.join(file);
         fs::create_dir_all(file.parent().unwrap_or(folder))?;
         fs::write(&file, text)
     };
+    // The path of a checkout can contain any text, a name cannot contain `@`.
+    let filled = |text: &str| text.replace("@NAME@", name).replace("@CHECKOUT@", checkout);
     for (file, text) in FILES {
-        // The path of a checkout can contain any text, a name cannot contain `@`.
-        let text = text.replace("@NAME@", name).replace("@CHECKOUT@", checkout);
-        write(file, &text)?;
+        let text = match example {
+            Some(_) if *file == MANIFEST => example::workspace(text),
+            _ => (*text).to_string(),
+        };
+        write(file, &filled(&text))?;
     }
-    for component in ["client", "server"] {
-        let text = COMPONENT.replace("@COMPONENT@", component);
-        write(&format!("components/{component}/Cargo.toml"), &text)?;
+    match example {
+        Some(files) => {
+            for (file, text) in files {
+                write(file, &filled(text))?;
+            }
+        }
+        None => {
+            for (file, text) in PAIR {
+                write(file, &filled(text))?;
+            }
+            for component in ["client", "server"] {
+                let text = COMPONENT.replace("@COMPONENT@", component);
+                write(&format!("{COMPONENTS}/{component}/{MANIFEST}"), &text)?;
+            }
+        }
     }
     // The same versions of everything; cargo removes what the project does not use.
     fs::copy(workspace.path("Cargo.lock"), folder.join("Cargo.lock"))?;
@@ -159,8 +188,8 @@ mod tests {
         let workspace = Workspace::find().unwrap();
         let folder = temporary::Folder::new().unwrap();
         let path = folder.path().join("hello");
-        create(&workspace, &path).unwrap();
-        for (file, _) in FILES {
+        create(&workspace, &path, None).unwrap();
+        for (file, _) in FILES.iter().chain(PAIR) {
             let text = fs::read_to_string(path.join(file)).unwrap();
             assert!(
                 !text.contains("@NAME@") && !text.contains("@CHECKOUT@"),
@@ -169,12 +198,12 @@ mod tests {
         }
         let left = fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(left, 1, "only the project is left");
-        let error = create(&workspace, &path).unwrap_err().to_string();
+        let error = create(&workspace, &path, None).unwrap_err().to_string();
         assert!(
             error.ends_with("hello exists already; choose another path"),
             "{error}"
         );
-        let error = create(&workspace, &folder.path().join("9 lives")).unwrap_err();
+        let error = create(&workspace, &folder.path().join("9 lives"), None).unwrap_err();
         assert!(
             error.to_string().contains("has no name for a project"),
             "{error}"
@@ -186,10 +215,11 @@ mod tests {
         let workspace = Workspace::find().unwrap();
         let folder = temporary::Folder::new().unwrap();
         let path = folder.path().join("hello");
-        create(&workspace, &path).unwrap();
+        create(&workspace, &path, None).unwrap();
         let components = ["client", "server"].map(|name| format!("components/{name}/Cargo.toml"));
         let components = components.iter().map(String::as_str);
-        for file in FILES.iter().map(|(file, _)| *file).chain(components) {
+        let files = FILES.iter().chain(PAIR).map(|(file, _)| *file);
+        for file in files.chain(components) {
             let text = fs::read_to_string(path.join(file)).unwrap();
             match Path::new(file)
                 .extension()
@@ -223,7 +253,7 @@ mod tests {
         let workspace = Workspace::find().unwrap();
         let folder = temporary::Folder::new().unwrap();
         let path = folder.path().join("hello");
-        create(&workspace, &path).unwrap();
+        create(&workspace, &path, None).unwrap();
         let text = fs::read_to_string(path.join("system.toml")).unwrap();
         let source = Source {
             path: "system.toml",
@@ -240,9 +270,48 @@ mod tests {
         let workspace = Workspace::find().unwrap();
         let folder = temporary::Folder::new().unwrap();
         let checkout = "checkouts/NAME@NAME@";
-        write(&workspace, folder.path(), "hello", checkout).unwrap();
+        write(&workspace, folder.path(), "hello", checkout, None).unwrap();
         let text = fs::read_to_string(folder.path().join("Cargo.toml")).unwrap();
         let userlib = format!("{checkout}/userlib");
         assert!(text.contains(&userlib), "{text}");
+    }
+
+    /// Each example that may be a template is accepted as a project, and asks nothing of a workspace but the userlib.
+    #[test]
+    fn a_project_may_begin_as_an_example() {
+        let workspace = Workspace::find().unwrap();
+        let folder = temporary::Folder::new().unwrap();
+        let error = create(&workspace, &folder.path().join("a"), Some("weights")).unwrap_err();
+        let error = error.to_string();
+        let begin = "there is no template `weights`; there are: demo, ";
+        assert!(error.starts_with(begin), "{error}");
+        let (_, names) = error.split_once("there are: ").unwrap();
+        assert!(names.split(", ").count() > 10, "{names}");
+        let boards = Platform::all_for_descriptions(&workspace).unwrap();
+        for name in names.split(", ") {
+            let path = folder.path().join(name);
+            create(&workspace, &path, Some(name)).unwrap();
+            let text = fs::read_to_string(path.join("system.toml")).unwrap();
+            let source = Source {
+                path: "system.toml",
+                text: &text,
+            };
+            assert!(
+                system_description::check(source, &boards).is_good(),
+                "{name}"
+            );
+            let schema = text.lines().next().unwrap().strip_prefix("#:schema ");
+            assert!(Path::new(schema.unwrap()).exists(), "{name}");
+            for component in fs::read_dir(path.join(COMPONENTS)).unwrap() {
+                let manifest = fs::read_to_string(component.unwrap().path().join(MANIFEST));
+                let manifest = manifest.unwrap();
+                assert!(manifest.contains("\nedition = \"2024\"\n"), "{manifest}");
+                let asked = manifest.replace("userlib.workspace = true", "");
+                let asked = asked.replace("userlib = { workspace = true,", "");
+                assert!(!asked.contains("workspace = true"), "{manifest}");
+            }
+            let all = fs::read_to_string(path.join(MANIFEST)).unwrap();
+            assert!(!all.contains("protocols"), "{all}");
+        }
     }
 }

@@ -152,7 +152,7 @@ fn a_filter_selects_the_test_of_a_project_by_its_name() {
     let workspace = Workspace::find().unwrap();
     let folder = temporary::Folder::new().unwrap();
     let project = folder.path().join("hello");
-    project::create(&workspace, &project).unwrap();
+    project::create(&workspace, &project, None).unwrap();
     let platform = Platform::load(&workspace, "pc99").unwrap();
     let count = |more: &[&str]| {
         let line = [&["cargo escapement", "test"], more].concat();

@@ -176,10 +176,12 @@ fn install_packages(packages: &[&str]) -> Result<()> {
     }
     let packages_line = packages.join(" ");
     if find_program("apt-get").is_none() {
-        bail!("please install what Debian packages as: {packages_line}");
+        bail!(
+            "this host lacks what Debian has in the packages {packages_line}; install that, and type the command again"
+        );
     }
     if !nix::unistd::geteuid().is_root() {
-        bail!("something is missing; type: sudo apt-get install {packages_line}");
+        bail!("this host lacks {packages_line}; type: sudo apt-get install {packages_line}");
     }
     apt(
         &format!("installing {packages_line}: reading lists"),

@@ -8,7 +8,6 @@
 //! Capabilities can be read in shared mode, because they are changed in exclusive mode only. Lookups that
 //! take many levels count as not core-local: they would be done twice, and here without a preemption point.
 
-use abi::config::DOMAINS;
 use abi::registers::{CAP, DESTINATION, INFO, REPLY, SYSCALL};
 use abi::{MessageInfo, Syscall};
 
@@ -17,9 +16,10 @@ use crate::arch::{Arch, Interrupt, UserContext};
 use crate::cap::Cap;
 use crate::ipc::is_handler;
 use crate::object::{
-    Above, Endpoint, Fault, Notification, NotificationState, PendingFault, Reply, SchedContext,
-    Thread, ThreadSlot, ThreadState,
+    Above, ContextFlags, Endpoint, Fault, Notification, NotificationState, PendingFault, Reply,
+    SchedContext, Thread, ThreadSlot, ThreadState,
 };
+use crate::time::Ticks;
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
@@ -72,9 +72,25 @@ impl<A: Arch> Kernel<A> {
             return true;
         };
         let used = self.core.consumed + now.saturating_sub(self.core.now);
-        used < self.core.check_threshold && DOMAINS == 1
-            || self[thread].slots[ThreadSlot::TimeoutHandler as usize].is_empty()
-                && self.needs_no_report(context)
+        self.outlasts(context, used)
+            || self.needs_no_report(context) && self.is_timeout_local(thread)
+    }
+
+    /// Whether the current context holds the smallest budget after `used`, and nothing else ends its use. The budget
+    /// check threshold would not do: it is zero while this core is traced.
+    fn outlasts(&self, context: Ptr<SchedContext<A>>, used: Ticks) -> bool {
+        let object = &self[context];
+        !object.flags.contains(ContextFlags::NEEDS_CHECK)
+            && object.head().amount.saturating_sub(used) >= self.min_budget()
+    }
+
+    /// Whether reporting to the timeout handler of a thread, if there is one, is core-local.
+    fn is_timeout_local(&self, thread: Ptr<Thread<A>>) -> bool {
+        match self[thread].cap(ThreadSlot::TimeoutHandler) {
+            Cap::Null => true,
+            Cap::Endpoint(cap) => self.is_endpoint_local(cap.object),
+            _ => false,
+        }
     }
 
     /// Whether a change of a scheduling context's budget has effects on this core only.
@@ -86,13 +102,12 @@ impl<A: Arch> Kernel<A> {
             && object.yielded_from.is_none()
     }
 
-    /// Whether waking a thread is core-local.
+    /// Whether waking a thread is core-local. Its timeout handler gets no message: only what
+    /// [`Kernel::needs_no_report`] excludes can have ended while it was blocked.
     fn is_wakeup_local(&self, thread: Ptr<Thread<A>>) -> bool {
         let object = &self[thread];
         let context = object.sched_context;
-        self.is_own_core(object.core)
-            && object.slots[ThreadSlot::TimeoutHandler as usize].is_empty()
-            && context.is_none_or(|context| self.needs_no_report(context))
+        self.is_own_core(object.core) && context.is_none_or(|context| self.needs_no_report(context))
     }
 
     /// Whether reporting a fault to the handler of a thread is core-local.
@@ -196,6 +211,14 @@ impl<A: Arch> Kernel<A> {
             Above::Context(context) => self.needs_no_report(context),
             Above::Limited(_) => false,
         };
+        // The caller continues on its own context, or else on the one that returns. If that lacks budget, its timeout
+        // handler gets a message.
+        let context = self[caller].sched_context.or(match object.above {
+            Above::Context(context) => Some(context),
+            _ => None,
+        });
+        let has_budget = context
+            .is_none_or(|context| self[context].is_available(self.core.now, self.min_budget()));
         let applies_reply = matches!(
             self[caller].fault,
             PendingFault::Some(Fault::Timeout { .. } | Fault::Debug { .. })
@@ -203,6 +226,7 @@ impl<A: Arch> Kernel<A> {
         is_above_local
             && self.is_own_reply(object.below)
             && self.is_wakeup_local(caller)
+            && (has_budget || self.is_timeout_local(caller))
             && !applies_reply
     }
 

@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use abi::Syscall;
 use abi::registers::SYSCALL;
@@ -125,6 +126,38 @@ impl Machine {
         // SAFETY: it replaces the only other reference.
         self.kernel = unsafe { kernels.get(acting) };
         self.settle();
+    }
+
+    /// Does `work` on this core while another one is in the kernel, in shared mode. Returns whether it could stay there;
+    /// if this core wants exclusive mode, the other one leaves after a while.
+    ///
+    /// # Panics
+    /// As `work`.
+    pub fn is_done_beside(&mut self, other: usize, work: impl FnOnce(&mut Self)) -> bool {
+        const PATIENCE: Duration = Duration::from_secs(10);
+        let kernels = self.place.kernels();
+        let (entered, done) = (AtomicBool::new(false), AtomicBool::new(false));
+        thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                // SAFETY: no other handle of it is in use: that core has nothing to do meanwhile.
+                let mut handle = unsafe { kernels.handle(other) };
+                let entry = handle.enter();
+                entered.store(true, Ordering::Release);
+                let begin = Instant::now();
+                while !done.load(Ordering::Acquire) && begin.elapsed() < PATIENCE {
+                    thread::yield_now();
+                }
+                let stayed = done.load(Ordering::Acquire);
+                drop(entry);
+                stayed
+            });
+            while !entered.load(Ordering::Acquire) {
+                thread::yield_now();
+            }
+            work(self);
+            done.store(true, Ordering::Release);
+            other.join().expect("it only waits")
+        })
     }
 
     /// Makes this core the acting one.

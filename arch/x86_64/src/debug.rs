@@ -185,6 +185,9 @@ pub fn switch_to<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, next: Ptr<Threa
 
 /// Handles a debug exception of the current thread: returns its fault, or `None` if the thread has
 /// instructions left to execute.
+///
+/// The trap of a single step has a higher priority than a breakpoint for the next instruction (Intel SDM vol. 3, section 6.9),
+/// so that a step always counts; QEMU reports both at once.
 pub fn exception<P: Platform>(kernel: &mut Scheduler<X86_64<P>>) -> Option<Fault> {
     let status: u64;
     // SAFETY: the register only reports events.
@@ -196,6 +199,21 @@ pub fn exception<P: Platform>(kernel: &mut Scheduler<X86_64<P>>) -> Option<Fault
     let hit = (0..COUNT)
         .filter(|number| status >> number & 1 != 0)
         .find_map(|number| Some((number, get(&context.debug, number)?)));
+    let steps = status & STATUS_STEP != 0 && context.debug.stepping;
+    if steps {
+        let left = context.debug.remaining.saturating_sub(1);
+        let is_at_data = hit.is_some_and(|(_, it)| it.access != Access::Execute);
+        // One exception makes one report: if the instruction has also accessed watched data, the last step ends an
+        // instruction later. A breakpoint for the next instruction is no loss, as it stops the thread when it continues.
+        context.debug.remaining = if is_at_data { left.max(1) } else { left };
+        if context.debug.remaining == 0 {
+            return Some(Fault::Debug {
+                reason: SINGLE_STEP,
+                address: 0,
+                number: 0,
+            });
+        }
+    }
     if let Some((number, breakpoint)) = hit {
         let (reason, _) = breakpoint.access.words();
         if breakpoint.access == Access::Execute {
@@ -208,13 +226,8 @@ pub fn exception<P: Platform>(kernel: &mut Scheduler<X86_64<P>>) -> Option<Fault
             number,
         });
     }
-    if status & STATUS_STEP != 0 && context.debug.stepping {
-        context.debug.remaining = context.debug.remaining.saturating_sub(1);
-        return (context.debug.remaining == 0).then_some(Fault::Debug {
-            reason: SINGLE_STEP,
-            address: 0,
-            number: 0,
-        });
+    if steps {
+        return None;
     }
     // The thread has set the flag itself, or executed `int1`.
     Some(Fault::UserException {

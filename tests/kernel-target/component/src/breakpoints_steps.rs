@@ -1,9 +1,7 @@
 //! Single stepping (option `hwdebug`).
 
 use crate::check_eq;
-use crate::support::debugger::{
-    COUNTS_TO_BREAKPOINT, go_on, instruction, run_four, set_at, stop_at, stopped,
-};
+use crate::support::debugger::{go_on, instruction, run_four, set_at, stop_at, stopped};
 use crate::support::events::{note, noted};
 use crate::support::{Outcome, Test, Watched};
 use abi::breakpoint::SINGLE_STEP;
@@ -16,6 +14,7 @@ tests![if HARDWARE_DEBUG;
     stepping_ends,
     stepping_survives_new_flags,
     stepping_stops_at_breakpoints,
+    steps_end_before_breakpoints,
 ];
 
 /// Checks that the thread has made `executed` steps of `four`.
@@ -82,8 +81,21 @@ fn stepping_stops_at_breakpoints(test: &mut Test) -> Outcome {
     check_eq!(watched.fault(), stop_at(2, 1));
     // Two steps were made.
     go_on(&watched);
-    check_step(&watched, if COUNTS_TO_BREAKPOINT { 3 } else { 4 });
+    check_step(&watched, 3);
     watched.reply.send(Message::new(0, &[0]));
+    check_eq!(noted(), "x");
+    Ok(())
+}
+
+fn steps_end_before_breakpoints(test: &mut Test) -> Outcome {
+    let watched = stopped(test)?;
+    set_at(&watched, 2, 1)?;
+    watched.thread.tcb.step(3, 2)?;
+    go_on(&watched);
+    check_step(&watched, 2);
+    watched.reply.send(Message::new(0, &[0]));
+    check_eq!(watched.fault(), stop_at(2, 1));
+    go_on(&watched);
     check_eq!(noted(), "x");
     Ok(())
 }

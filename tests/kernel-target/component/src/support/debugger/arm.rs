@@ -21,8 +21,6 @@ pub const READS: bool = true;
 /// Whether a thread that has stopped stops there again the next time: not with 32 bits in QEMU, which has no breakpoints
 /// there that stop at all instructions but one.
 pub const IS_PASSED: bool = cfg!(target_arch = "aarch64");
-/// Whether a step counts that ends at a breakpoint.
-pub const COUNTS_TO_BREAKPOINT: bool = true;
 /// Addresses that are not users'.
 #[cfg(target_arch = "arm")]
 pub const BEYOND: [usize; 2] = [0xe000_0000, 0xffff_f000];

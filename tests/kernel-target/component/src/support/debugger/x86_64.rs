@@ -20,8 +20,6 @@ pub const STOPS_BEHIND_BREAK: bool = true;
 pub const READS: bool = false;
 /// Whether a thread that has stopped stops there again the next time.
 pub const IS_PASSED: bool = true;
-/// Whether a step counts that ends at a breakpoint.
-pub const COUNTS_TO_BREAKPOINT: bool = false;
 /// Addresses that are not users'.
 pub const BEYOND: [usize; 2] = [1 << 63, 0x7fff_ffff_f000];
 /// Breakpoints that are refused: number, address, kind, size, direction.

@@ -214,11 +214,18 @@ impl UserContext for Context {
     }
 
     fn restart(&mut self) {
+        // A system call that is made again is a step again. Anything else may be a step that is not yet counted.
+        if HARDWARE_DEBUG && self.next_pc != self.restart_pc {
+            self.begin_step();
+        }
         self.next_pc = self.restart_pc;
     }
 
     fn set_next_pc(&mut self, address: usize) {
         self.next_pc = address;
+        if HARDWARE_DEBUG && address != self.restart_pc {
+            self.status &= !STEPS;
+        }
     }
 
     fn complete_system_call(&mut self) {

@@ -164,7 +164,10 @@ impl UserContext for Context {
                 self.next_pc = value;
                 self.begin_step();
             }
-            Field::Status => self.status = value & CONDITIONS | USER_STATUS,
+            Field::Status => {
+                self.status = value & CONDITIONS | USER_STATUS;
+                self.begin_step();
+            }
             Field::ThreadLocal => self.thread_local = value,
             Field::ThreadLocalReadOnly => self.thread_local_read_only = value,
         }
@@ -189,8 +192,11 @@ impl UserContext for Context {
     }
 
     fn restart(&mut self) {
-        self.next_pc = self.restart_pc;
-        self.begin_step();
+        // A system call that is made again is a step again. Anything else may be a step that is not yet counted.
+        if self.next_pc != self.restart_pc {
+            self.next_pc = self.restart_pc;
+            self.begin_step();
+        }
     }
 
     fn set_next_pc(&mut self, address: usize) {

@@ -109,6 +109,8 @@ groups![
     breakpoints,
     #[cfg(not(target_arch = "arm"))]
     breakpoints_steps,
+    #[cfg(target_arch = "aarch64")]
+    aarch64_steps,
     #[cfg(all(target_arch = "arm", not(feature = "devices-imx31")))]
     arm_breakpoints,
     #[cfg(feature = "devices-imx31")]

@@ -19,6 +19,42 @@ function forSpans(pane, lane, draw) {
   }
 }
 
+/// The width of a sign for something that happens at a time.
+const SIGN = 7;
+
+/// Calls `draw` with the number of each of the `times` in view, its place, and whether a sign there covers no other one; of
+/// those within a pixel with the first one.
+function forTimes(pane, times, first, last, draw) {
+  let before = -Infinity;
+  for (let i = since(times, first); i < times.length && times[i] < last;) {
+    const x = pane.x(times[i]);
+    const next = Math.max(i + 1, after(times, pane.time(x + 1)));
+    const isCrowded = x - before < SIGN || (next < times.length && pane.x(times[next]) - x < SIGN);
+    draw(i, x, !isCrowded);
+    [before, i] = [x, next];
+  }
+}
+
+/// Triangles from a tip to a base. Where they would cover each other, a bar at the base says that there are many: so many
+/// triangles take longer than a frame may.
+function paintTriangles(pane, pen, times, first, last, colour, tip, base) {
+  const filler = new Filler(pen);
+  const places = [];
+  forTimes(pane, times, first, last, (_, x, isAlone) => {
+    if (isAlone) places.push(x);
+    else filler.fill(colour, x - SIGN / 2, Math.min(base, base + Math.sign(tip - base) * 2), SIGN, 2);
+  });
+  filler.end();
+  pen.fillStyle = colour;
+  for (const x of places) {
+    pen.beginPath();
+    pen.moveTo(x, tip);
+    pen.lineTo(x - SIGN / 2, base);
+    pen.lineTo(x + SIGN / 2, base);
+    pen.fill();
+  }
+}
+
 /// Fills rectangles from left to right, at whole pixels. Those that touch and look the same are one: each rectangle takes
 /// time, and most if its edges are within pixels.
 class Filler {
@@ -100,26 +136,8 @@ const LANES = {
       const paintBudget = points < pane.x(last) - pane.x(first) ? paintLine : paintColumns;
       paintBudget(pane, pen, lane, item, first, last);
       // A triangle that points up where a replenishment comes, and one that points down where its use ends.
-      pen.fillStyle = fore;
-      for (let i = since(item.due, first); i < item.due.length && item.due[i] < last;) {
-        const x = pane.x(item.due[i]);
-        pen.beginPath();
-        pen.moveTo(x, y + height - 7);
-        pen.lineTo(x - 3, y + height - 1);
-        pen.lineTo(x + 3, y + height - 1);
-        pen.fill();
-        i = Math.max(i + 1, after(item.due, pane.time(x + 0.5)));
-      }
-      pen.fillStyle = RED;
-      for (let i = since(item.ended, first); i < item.ended.length && item.ended[i] < last;) {
-        const x = pane.x(item.ended[i]);
-        pen.beginPath();
-        pen.moveTo(x, y + 8);
-        pen.lineTo(x - 4, y + 1);
-        pen.lineTo(x + 4, y + 1);
-        pen.fill();
-        i = Math.max(i + 1, after(item.ended, pane.time(x + 0.5)));
-      }
+      paintTriangles(pane, pen, item.due, first, last, fore, y + height - 7, y + height - 1);
+      paintTriangles(pane, pen, item.ended, first, last, RED, y + 8, y + 1);
     }
   },
 };

@@ -124,17 +124,17 @@ function paintMarks({ pane, pen, fore }) {
       if (kind !== "thread") continue;
       const { marked, missed, marks } = lanes.threads[index];
       const filler = new Filler(pen);
-      pen.fillStyle = fore;
       const signs = [];
-      for (let i = since(marked, first); i < marked.length && marked[i] < last;) {
-        const x = pane.x(marked[i]);
-        const next = pane.time(x + 1);
-        const isMissed = after(missed, next) > after(missed, marked[i] - 1);
+      // Where the last sign ends.
+      let free = -Infinity;
+      forTimes(pane, marked, first, last, (i, x) => {
+        const isMissed = after(missed, pane.time(x + 1)) > after(missed, marked[i] - 1);
         if (isMissed) filler.fill(RED, x - 1, y, 2, height);
-        else if (SIGNS[marks[i].what]) signs.push([marks[i].what, x]);
-        else filler.fill(fore, x - 0.5, y, 1.5, 6);
-        i = Math.max(i + 1, after(marked, next));
-      }
+        else if (SIGNS[marks[i].what] && x >= free) {
+          signs.push([marks[i].what, x]);
+          free = x + SIGN;
+        } else filler.fill(fore, x - 0.5, y, 1.5, 6);
+      });
       filler.end();
       pen.fillStyle = fore;
       for (const [what, x] of signs) SIGNS[what](pen, x, y);

@@ -86,7 +86,7 @@ impl Setup {
             name: name.into(),
             priority,
             time: Some(SchedParameters::round_robin(Microseconds::from_millis(5))),
-            lent: false,
+            lender: None,
             fault_endpoint: CPtr::NULL,
             timeout_endpoint: CPtr::NULL,
             setup: self,
@@ -138,7 +138,7 @@ pub struct ThreadBuilder<'a> {
     name: String,
     priority: u8,
     time: Option<SchedParameters>,
-    lent: bool,
+    lender: Option<Notification>,
     fault_endpoint: CPtr,
     timeout_endpoint: CPtr,
 }
@@ -155,7 +155,15 @@ impl ThreadBuilder<'_> {
     /// lends it, and then runs on its callers' contexts.
     #[must_use]
     pub fn passive(self) -> Self {
-        Self { lent: true, ..self }
+        let lender = self.setup.create();
+        self.lent_by(lender)
+    }
+
+    /// The same by a notification with other uses, of which each signal lends the context.
+    #[must_use]
+    pub fn lent_by(self, lender: Notification) -> Self {
+        let lender = Some(lender);
+        Self { lender, ..self }
     }
 
     /// Sets the handler of the thread's faults and its end.
@@ -217,8 +225,7 @@ impl ThreadBuilder<'_> {
             Some(time) => setup.context(time),
             None => SchedContext(CPtr::NULL),
         };
-        if self.lent {
-            let notification: Notification = setup.create();
+        if let Some(notification) = self.lender {
             context.bind_notification(notification)?;
             tcb.bind_notification(notification)?;
         }
@@ -232,7 +239,7 @@ impl ThreadBuilder<'_> {
             tcb,
             context,
             priority,
-            time: time.filter(|_| !self.lent),
+            time: time.filter(|_| self.lender.is_none()),
             buffer,
             body,
         });

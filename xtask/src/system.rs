@@ -183,6 +183,11 @@ impl System {
         Self::read(workspace, "tests/last-turn")
     }
 
+    /// The root task whose trace has the events of the simulator.
+    pub(crate) fn traced(workspace: &Workspace) -> Result<Self> {
+        Self::read(workspace, "tests/traced")
+    }
+
     /// Every system of the repository.
     pub(crate) fn all(workspace: &Workspace) -> Result<Vec<Self>> {
         let mut systems = Self::names(workspace)
@@ -194,6 +199,7 @@ impl System {
         systems.push(Self::fuzzer(workspace)?);
         systems.push(Self::loaded(workspace)?);
         systems.push(Self::last_turn(workspace)?);
+        systems.push(Self::traced(workspace)?);
         Ok(systems)
     }
 
@@ -207,6 +213,7 @@ impl System {
             "tests/kernel-fuzz-target",
             "tests/kernel-loaded",
             "tests/last-turn",
+            "tests/traced",
         ];
         let folders = folders.chain(others.map(str::to_string));
         folders

@@ -39,6 +39,8 @@ scenarios! {
         "a client's budget ends inside of a server, and a handler sorts it out";
     threshold, "threshold", 60 ms:
         "the same server asks for enough time, and never runs out of it";
+    traced, "traced", 60 ms:
+        "a bit of everything, of which boards write the same trace";
     edf, "edf", 120 ms:
         "earliest deadline first, as a scheduler at user level";
     crowd, "crowd", 10000 ms:

@@ -3,11 +3,11 @@
 use trace_format::{Blocking, End, Event, Kind, Mark, Move, Reason};
 
 /// A field: its name, the part of the event that it has, and what that means.
-pub(super) type Field = (&'static str, Part, Meaning);
+pub(crate) type Field = (&'static str, Part, Meaning);
 
 /// A part of an event.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Part {
+pub(crate) enum Part {
     /// The number of the kind.
     Kind,
     /// The subject.
@@ -24,7 +24,7 @@ pub(super) enum Part {
 
 impl Part {
     /// Its value in an event.
-    pub(super) const fn of(self, event: &Event) -> u64 {
+    pub(crate) const fn of(self, event: &Event) -> u64 {
         match self {
             Self::Kind => event.kind as u64,
             Self::Subject => event.subject.0 as u64,
@@ -38,9 +38,11 @@ impl Part {
 
 /// What a part of an event means.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Meaning {
+pub(crate) enum Meaning {
     /// A number.
     Number,
+    /// A time or a duration, in ticks.
+    Ticks,
     /// A number with a sign.
     Signed,
     /// A kernel object.
@@ -59,7 +61,7 @@ pub(super) enum Meaning {
 
 /// The codes of the trace format.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Code {
+pub(crate) enum Code {
     Reason,
     Mark,
     End,
@@ -79,7 +81,7 @@ macro_rules! all {
 
 impl Code {
     /// Its numbers and their names.
-    pub(super) fn values(self) -> Vec<(u8, &'static str)> {
+    pub(crate) fn values(self) -> Vec<(u8, &'static str)> {
         match self {
             Self::Reason => all!(Reason),
             Self::Mark => all!(Mark),
@@ -91,7 +93,7 @@ impl Code {
 }
 
 /// The fields of a kind of event, in order; of `None`, those of events that this version does not know.
-pub(super) fn fields(kind: Option<Kind>) -> Vec<Field> {
+pub(crate) fn fields(kind: Option<Kind>) -> Vec<Field> {
     let Some(kind) = kind else {
         return vec![
             ("kind", Part::Kind, Meaning::Number),
@@ -111,7 +113,7 @@ pub(super) fn fields(kind: Option<Kind>) -> Vec<Field> {
 /// The fields in the details of a kind, as [`Kind`] documents them. There is an arm for each kind, so that the compiler
 /// finds one that is missing.
 const fn details(kind: Kind) -> &'static [Field] {
-    use Meaning::{Context, Name, Number, Object, Signed, Text, Thread};
+    use Meaning::{Context, Name, Number, Object, Signed, Text, Thread, Ticks};
     use Part::{A, B, LowerA, UpperA};
     match kind {
         Kind::Run
@@ -126,38 +128,38 @@ const fn details(kind: Kind) -> &'static [Field] {
             ("reason", A, Meaning::Code(Code::Reason)),
             ("number", B, Signed),
         ],
-        Kind::Exit => &[("context", A, Context), ("deadline_ticks", B, Number)],
+        Kind::Exit => &[("context", A, Context), ("deadline_ticks", B, Ticks)],
         Kind::Invocation => &[("tag", A, Number), ("label", B, Number)],
-        Kind::Configured => &[("budget_ticks", A, Number), ("period_ticks", B, Number)],
+        Kind::Configured => &[("budget_ticks", A, Ticks), ("period_ticks", B, Ticks)],
         Kind::Flags => &[("flags", A, Number), ("badge", B, Number)],
-        Kind::Charged => &[("amount_ticks", A, Number), ("consumed_ticks", B, Number)],
-        Kind::Head | Kind::Added => &[("time_ticks", A, Number), ("amount_ticks", B, Number)],
-        Kind::GivenUp => &[("used_ticks", A, Number)],
-        Kind::Idled => &[("amount_ticks", A, Number)],
-        Kind::Consumed => &[("consumed_ticks", A, Number)],
+        Kind::Charged => &[("amount_ticks", A, Ticks), ("consumed_ticks", B, Ticks)],
+        Kind::Head | Kind::Added => &[("time_ticks", A, Ticks), ("amount_ticks", B, Ticks)],
+        Kind::GivenUp => &[("used_ticks", A, Ticks)],
+        Kind::Idled => &[("amount_ticks", A, Ticks)],
+        Kind::Consumed => &[("consumed_ticks", A, Ticks)],
         Kind::Exhausted => &[("end", A, Meaning::Code(Code::End)), ("thread", B, Thread)],
         Kind::Moved => &[
             ("reason", UpperA, Meaning::Code(Code::Move)),
             ("from", LowerA, Thread),
             ("to", B, Thread),
         ],
-        Kind::Limited => &[("limit_ticks", A, Number), ("thread", B, Thread)],
+        Kind::Limited => &[("limit_ticks", A, Ticks), ("thread", B, Thread)],
         Kind::Blocked => &[
             ("reason", A, Meaning::Code(Code::Blocking)),
             ("object", B, Object),
         ],
         Kind::Woken => &[("running", A, Thread)],
-        Kind::Postponed => &[("time_ticks", A, Number), ("context", B, Context)],
-        Kind::Deferred => &[("context", A, Context), ("threshold_ticks", B, Number)],
+        Kind::Postponed => &[("time_ticks", A, Ticks), ("context", B, Context)],
+        Kind::Deferred => &[("context", A, Context), ("threshold_ticks", B, Ticks)],
         Kind::Faulted => &[("label", A, Number)],
         Kind::Timeout => &[("context", A, Context), ("badge", B, Number)],
-        Kind::Yielded => &[("context", A, Context), ("end_ticks", B, Number)],
+        Kind::Yielded => &[("context", A, Context), ("end_ticks", B, Ticks)],
         Kind::Priority => &[("priority", A, Number)],
         Kind::Criticality => &[("criticality", A, Number)],
         Kind::Level => &[("level", A, Number)],
         Kind::Domain => &[("domain", A, Number)],
         Kind::ThreadMigrated | Kind::ContextMigrated => &[("core", A, Number)],
-        Kind::Exclusive => &[("waited_ticks", A, Number)],
+        Kind::Exclusive => &[("waited_ticks", A, Ticks)],
         Kind::Named => &[("name", A, Name)],
         Kind::Marked => &[
             ("task", LowerA, Number),

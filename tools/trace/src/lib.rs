@@ -5,9 +5,11 @@
 
 mod budget;
 mod collect;
+mod compare;
 mod corrected;
 mod entries;
 pub mod export;
+mod fields;
 mod file;
 mod gaps;
 mod inversion;
@@ -22,6 +24,7 @@ mod used_budgets;
 
 pub use budget::remaining_budget;
 pub use collect::{Follower, collect};
+pub use compare::Comparison;
 pub use corrected::{Corrected, Correction, NotCorrectable, calls};
 pub use entries::{Entries, entries};
 pub use file::{Answer, File, Unreadable};

@@ -11,8 +11,8 @@ use std::{fs, io, thread};
 use clap::{Parser, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 use trace::{
-    Entries, File, Follower, Trace, calls, check, collect, entries, export, jobs, summary,
-    used_budgets,
+    Comparison, Entries, File, Follower, Trace, calls, check, collect, entries, export, jobs,
+    summary, used_budgets,
 };
 
 /// Reads a trace of the kernel.
@@ -49,6 +49,19 @@ enum Command {
     Check {
         /// The trace.
         file: PathBuf,
+    },
+    /// Compares the events of two traces of one deterministic run, without their times. Exit code 1: they differ.
+    Compare {
+        /// A trace.
+        one: PathBuf,
+        /// Another one, perhaps of another machine.
+        other: PathBuf,
+        /// Compare what follows the first mark with this text of up to eight bytes.
+        #[arg(long, value_name = "TEXT")]
+        from: Option<String>,
+        /// Compare what comes before the first mark with this text.
+        #[arg(long, value_name = "TEXT")]
+        to: Option<String>,
     },
     /// Says how long calls that donate a context took, as they were and without the cost of the events.
     Calls {
@@ -146,6 +159,14 @@ fn main() -> ExitCode {
             })
         }
         Command::Check { file } => read(&file).map(|trace| report(&file, &trace)),
+        Command::Compare {
+            one,
+            other,
+            from,
+            to,
+        } => read(&one)
+            .and_then(|one| Ok([one, read(&other)?]))
+            .map(|[one, other]| is_same(&one, &other, from.as_deref(), to.as_deref())),
         Command::Calls { file } => read(&file).map(|trace| {
             print!("{}", calls(&trace));
             true
@@ -200,6 +221,17 @@ fn read(path: &Path) -> Result<Trace, String> {
         Trace::read(&bytes).map_err(|reason| format!("{}: {reason}", path.display()))?;
     warn(path, damage);
     Ok(trace)
+}
+
+/// Says whether two traces have the same events.
+fn is_same(one: &Trace, other: &Trace, from: Option<&str>, to: Option<&str>) -> bool {
+    let traces = [one, other];
+    let compared = Comparison { traces, from, to }.run();
+    match &compared {
+        Ok(count) => println!("{count} events are the same"),
+        Err(difference) => println!("{difference}"),
+    }
+    compared.is_ok()
 }
 
 /// The trace of a machine that runs until standard input ends.

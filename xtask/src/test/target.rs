@@ -261,6 +261,10 @@ impl Run<'_> {
                     let complaint = self.check_bounds(trace.path())?;
                     tally += tell("trace::bounds_hold", complaint.as_deref());
                 }
+                if self.system.name == plan::TRACED {
+                    let complaint = self.check_simulated(trace.path())?;
+                    tally += tell("trace::simulator_has_the_same_events", complaint.as_deref());
+                }
             }
             return Ok(tally);
         }
@@ -324,6 +328,30 @@ impl Run<'_> {
             file.path(),
             plan::observed(&self.system.name),
         )
+    }
+
+    /// How the events of this run differ from those of the same threads in the simulator.
+    fn check_simulated(&self, trace: &Path) -> Result<Option<String>> {
+        let simulator = programs::build_by_profile(self.workspace, Program::Simulator, "tool")?;
+        let folder = temporary::Folder::new_in(self.workspace.target())?;
+        let simulated = folder.path().join("trace");
+        let run = Command::new(&simulator)
+            .args([plan::TRACED, "--out"])
+            .arg(folder.path())
+            .arg("--trace")
+            .arg(&simulated)
+            .output();
+        programs::printed(run.with_context(|| format!("cannot start {}", simulator.display()))?)?;
+        let reader = programs::build_by_profile(self.workspace, Program::Trace, "tool")?;
+        let compared = Command::new(&reader)
+            .arg("compare")
+            .args([&simulated, trace])
+            .args(["--from", "begin", "--to", "end"])
+            .output();
+        let compared = compared.with_context(|| format!("cannot start {}", reader.display()))?;
+        let words = [&*compared.stdout, &compared.stderr].concat();
+        let failed = !compared.status.success();
+        Ok(failed.then(|| String::from_utf8_lossy(&words).into_owned()))
     }
 
     /// Whether time is the number of executed instructions, so that a busy host affects no test.

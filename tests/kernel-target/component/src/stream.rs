@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 use crate::support::protocol::names;
 use crate::support::{BELOW, Outcome, Test, relax};
 use crate::{check, check_eq};
-use userlib::cap::{Attributes, CNode, Frame};
+use userlib::cap::{Attributes, CNode, Frame, Notification, Slot};
 use userlib::trace::format::{Event, Kind, StreamReader};
 use userlib::{CPtr, Result, Rights, trace};
 
@@ -15,6 +15,7 @@ tests![
     the_events_of_each_core_are_read_in_order,
     what_a_slow_reader_misses_is_counted,
     the_kernel_trusts_no_position,
+    cores_that_wait_for_one_another_say_so,
 ];
 
 /// Marks, of which each takes at least three events: together they do not fit into a ring.
@@ -162,5 +163,83 @@ fn the_kernel_trusts_no_position(test: &mut Test) -> Outcome {
     });
     check_eq!(marks, 1);
     check_eq!(reader.lost(), lost);
+    Ok(())
+}
+
+/// What a core has said about the entry lock: how often it was in exclusive mode, and how often it waited for that of
+/// another core.
+#[derive(Clone, Copy, Debug, Default)]
+struct Locked {
+    exclusive: usize,
+    waited: usize,
+    last: Option<Event>,
+}
+
+impl Locked {
+    /// Both events follow that of their kernel entry, in which the same thread ran.
+    fn add(&mut self, event: Event, second: u64) {
+        match event.kind() {
+            Some(Kind::Exclusive) => {
+                assert!(event.a < second, "{event:?}");
+                self.exclusive += 1;
+            }
+            Some(Kind::Waited) => self.waited += 1,
+            _ => {
+                self.last = Some(event);
+                return;
+            }
+        }
+        let before = self.last.replace(event);
+        // Unless it is lost.
+        if let Some(entry) = before.filter(|one| one.sequence.wrapping_add(1) == event.sequence) {
+            assert_eq!(entry.kind(), Some(Kind::Entry), "{event:?}");
+            assert_eq!(entry.subject, event.subject);
+        }
+    }
+}
+
+fn cores_that_wait_for_one_another_say_so(test: &mut Test) -> Outcome {
+    const ROUNDS: usize = 20_000;
+    if test.further_cores().is_empty() {
+        return Ok(());
+    }
+    // Capabilities are in one tree for all cores: a core that copies or deletes one stops the others.
+    fn copy_and_delete(from: Slot, to: Slot) {
+        assert_eq!(to.copy_from(from, Rights::ALL), Ok(()));
+        assert_eq!(to.delete(), Ok(()));
+    }
+    let original: Notification = test.create()?;
+    let (from, here, there) = (
+        test.allocator.slot(original),
+        test.empty_slot()?,
+        test.empty_slot()?,
+    );
+    let mut readers = [open(test, 0)?, open(test, 1)?];
+    let mut cores = [Locked::default(); 2];
+    let thread = test.spawn_on(1, BELOW, move || {
+        loop {
+            copy_and_delete(from, there);
+        }
+    })?;
+    for _ in 0..ROUNDS {
+        copy_and_delete(from, here);
+        for (core, reader) in cores.iter_mut().zip(&mut readers) {
+            let second = reader.settings().frequency;
+            for event in reader.by_ref() {
+                core.add(event, second);
+            }
+        }
+        let [first, second] = &cores;
+        if first.exclusive > 0 && second.exclusive > 0 && first.waited + second.waited > 0 {
+            break;
+        }
+        relax();
+    }
+    test.delete(thread.tcb)?;
+    check!(
+        cores[0].exclusive > 0 && cores[1].exclusive > 0,
+        "{cores:?}"
+    );
+    check!(cores[0].waited + cores[1].waited > 0, "{cores:?}");
     Ok(())
 }

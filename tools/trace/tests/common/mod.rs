@@ -4,6 +4,7 @@ use simulator::{Options, Setup, Simulation};
 use trace::{File, Trace};
 
 /// The trace of a scenario up to a time in microseconds, with room for so many events.
+#[allow(dead_code, reason = "not all tests run scenarios in the same way")]
 pub fn simulated(setup: fn(&mut Setup), time: u64, events: usize) -> File {
     let options = Options {
         trace: events,

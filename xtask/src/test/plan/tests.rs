@@ -115,6 +115,30 @@ fn a_traced_example_has_the_cores_that_it_needs() {
     assert!(seen > 0);
 }
 
+#[test]
+fn traces_are_compared_with_the_simulator() {
+    let workspace = Workspace::find().unwrap();
+    let plans: [(&[&str], &[&str]); 3] = [
+        (&["--all"], &["pc99", "hikey", "sabre"]),
+        (&[], &["pc99"]),
+        (&["--filter", "trace"], &["pc99", "hikey", "sabre", "kzm"]),
+    ];
+    for (more, platforms) in plans {
+        let line = ["cargo xtask", "test"].iter().chain(more);
+        let Command::Test(arguments) = Cli::parse_from(line).command else {
+            panic!("not `test`")
+        };
+        for name in platforms {
+            let platform = Platform::load(&workspace, name).unwrap();
+            let scope = Scope::of(&platform, more.is_empty());
+            let runs = runs(&workspace, &platform, &arguments, scope).unwrap();
+            let compared = runs.iter().filter(|run| run.system.name == TRACED);
+            let cores: Vec<_> = compared.map(|run| run.cores.count).collect();
+            assert_eq!(cores, [1], "{name} {more:?}");
+        }
+    }
+}
+
 /// A loader enters the kernels of ready-made systems with all their options, on one core and on four.
 #[test]
 fn each_option_of_ready_made_systems_is_tested_on_one_core_and_on_four() {

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use trace_format::Kind;
 
-use super::fields::{Meaning, fields};
 use crate::Trace;
+use crate::fields::{Meaning, fields};
 
 /// What all traces have in common. Integers are aligned on bytes, so that there is no padding (section 4.1.2).
 const TYPES: &str = "/* CTF 1.8 */
@@ -85,7 +85,7 @@ fn event_class(text: &mut String, kind: Option<Kind>) {
     );
     for (name, _, meaning) in fields(kind) {
         let kind_of_value = match meaning {
-            Meaning::Number => "uint64_t".to_string(),
+            Meaning::Number | Meaning::Ticks => "uint64_t".to_string(),
             Meaning::Signed => "int64_t".to_string(),
             Meaning::Object | Meaning::Thread | Meaning::Context => "object_t".to_string(),
             Meaning::Code(code) => {

@@ -4,7 +4,6 @@
 //! The specification is <https://diamon.org/ctf/v1.8.3/>; comments cite its sections. [`fields`] has the fields of each
 //! kind of event, from which both the description and the bytes are made, so that they fit each other.
 
-mod fields;
 mod metadata;
 mod stream;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use trace_format::{Mark, ObjectId};
 
-use super::fields::{Meaning, fields};
+use crate::fields::{Meaning, fields};
 use crate::jobs::mark;
 use crate::state::text;
 use crate::{Numbered, State};
@@ -120,7 +120,7 @@ pub(super) fn event(
         let value = part.of(event);
         let object = ObjectId::in_detail(value);
         match meaning {
-            Meaning::Number | Meaning::Signed | Meaning::Code(_) => {
+            Meaning::Number | Meaning::Ticks | Meaning::Signed | Meaning::Code(_) => {
                 bytes.extend(value.to_le_bytes());
             }
             Meaning::Object => bytes.extend(object.0.to_le_bytes()),

@@ -207,17 +207,20 @@ fn worse(
     compiler: &str,
     complete: bool,
 ) -> Vec<String> {
-    let [before, measured] = [before, measured].map(|list| {
-        let mut list = list.to_vec();
-        list.retain(|one| one.suite != delay::SUITE && !scaling::SUITES.contains(&&*one.suite));
-        // The emulator's cores take turns of different lengths.
-        list.retain(|one| !reference::is_of_several_cores(one));
-        list
-    });
+    let [before, measured] = [before, measured].map(reproducible);
     if before.is_empty() {
         return Vec::new();
     }
     compare::complaints(&before, &measured, compiler, complete)
+}
+
+/// The results that are the same in each run.
+fn reproducible(list: &[Measurement]) -> Vec<Measurement> {
+    let mut list = list.to_vec();
+    list.retain(|one| one.suite != delay::SUITE && !scaling::SUITES.contains(&&*one.suite));
+    // The emulator's cores take turns of different lengths.
+    list.retain(|one| !reference::is_of_several_cores(one));
+    list
 }
 
 /// Whether there are benchmarks for a platform.
@@ -288,10 +291,10 @@ fn one(bench: &Bench<'_>) -> Result<bool> {
             // The others are those of one core.
             measured.retain(reference::is_of_several_cores);
         }
-        reference::write(
+        good &= write_reference(
             bench.workspace,
             name,
-            &Results::of(arguments),
+            arguments,
             &measured,
             bench.tools.toolchain.version(),
         )?;
@@ -314,4 +317,55 @@ fn one(bench: &Bench<'_>) -> Result<bool> {
         good &= complaints.is_empty();
     }
     Ok(good)
+}
+
+/// Makes `measured` the reference. Returns whether that is so: what is much worse than the reference is refused, so that
+/// a lost fast path cannot become the reference unseen.
+fn write_reference(
+    workspace: &Workspace,
+    platform: &str,
+    arguments: &BenchArguments,
+    measured: &[Measurement],
+    compiler: &str,
+) -> Result<bool> {
+    let results = Results::of(arguments);
+    let before = reference::read(workspace, platform, &results).unwrap_or_default();
+    let complaints = compare::much_worse(&reproducible(&before), &reproducible(measured));
+    for complaint in &complaints {
+        say(&format!("{platform}: {complaint}"));
+    }
+    if !complaints.is_empty() && !arguments.accept_worse {
+        say(&format!(
+            "{platform}: the reference stays as it was; if the change of costs is wanted, add --accept-worse"
+        ));
+        return Ok(false);
+    }
+    reference::write(workspace, platform, &results, measured, compiler)?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measurement::tests::example;
+
+    #[test]
+    fn a_reference_is_not_made_much_worse_unseen() {
+        let folder = crate::temporary::Folder::new().unwrap();
+        let workspace = Workspace::at(folder.path());
+        let mut arguments = BenchArguments::of(1);
+        let mut write = |count: f64, accept_worse| {
+            arguments.accept_worse = accept_worse;
+            let measured = [example("call", &[count])];
+            let is_written =
+                write_reference(&workspace, "pc99", &arguments, &measured, "").unwrap();
+            let stored = reference::read(&workspace, "pc99", &Results::Plain).unwrap();
+            (is_written, stored[0].mean)
+        };
+        assert_eq!(write(112.0, false), (true, 112.0));
+        assert_eq!(write(222.0, false), (false, 112.0));
+        assert_eq!(write(123.0, false), (true, 123.0));
+        assert_eq!(write(222.0, true), (true, 222.0));
+        assert_eq!(write(112.0, false), (true, 112.0));
+    }
 }

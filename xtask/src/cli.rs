@@ -470,6 +470,7 @@ impl BenchArguments {
             overheads: None,
             compare: None,
             write_reference: false,
+            accept_worse: false,
             write_book: false,
             twice: false,
             variant: None,

@@ -10,6 +10,8 @@ const OTHER_COMPILER: f64 = 0.1;
 /// The absolute change that is tolerated, for small figures in which one instruction exceeds that fraction,
 /// such as reading a timer.
 const FEW: f64 = 3.0;
+/// The relative change that makes a new reference suspicious: more than what two compilers differ by.
+const MUCH: f64 = 0.1;
 
 /// The change from `before` to `now` as a fraction.
 pub(super) fn change(before: f64, now: f64) -> f64 {
@@ -23,6 +25,28 @@ pub(super) fn change(before: f64, now: f64) -> f64 {
 /// Whether a figure has become worse.
 fn is_worse(before: f64, now: f64, tolerance: f64) -> bool {
     change(before, now) > tolerance && now - before > FEW
+}
+
+/// One sentence if an operation has become worse by more than `tolerance`.
+fn complaint(before: &Measurement, now: &Measurement, tolerance: f64) -> Option<String> {
+    is_worse(before.mean, now.mean, tolerance).then(|| {
+        format!(
+            "{now} has become worse by {:.1} %: {} instead of {} {}",
+            100.0 * change(before.mean, now.mean),
+            number(now.mean),
+            number(before.mean),
+            now.unit,
+        )
+    })
+}
+
+/// The operations that are much worse `now` than `before`, whatever the compilers.
+pub(super) fn much_worse(before: &[Measurement], now: &[Measurement]) -> Vec<String> {
+    let complaint = |one: &Measurement| {
+        let old = before.iter().find(|old| old.is_about_the_same_as(one))?;
+        complaint(old, one, MUCH)
+    };
+    now.iter().filter_map(complaint).collect()
 }
 
 /// The operations that are worse `now`, with `compiler`, than `before`. If `now` is `complete`, no operation may be missing,
@@ -40,14 +64,7 @@ pub(super) fn complaints(
     let mut complaints = Vec::new();
     for one in now {
         match before.iter().find(|old| old.is_about_the_same_as(one)) {
-            Some(old) if is_worse(old.mean, one.mean, tolerance(old)) => complaints.push(format!(
-                "{one} has become worse by {:.1} %: {} instead of {} {}",
-                100.0 * change(old.mean, one.mean),
-                number(one.mean),
-                number(old.mean),
-                one.unit,
-            )),
-            Some(_) => {}
+            Some(old) => complaints.extend(complaint(old, one, tolerance(old))),
             None if complete => complaints.push(format!("{one} has nothing to be compared with")),
             None => {}
         }
@@ -76,6 +93,21 @@ mod tests {
             worse,
             ["ipc/call has become worse by 4.0 %: 104 instead of 100 instructions"]
         );
+    }
+
+    #[test]
+    fn a_reference_that_is_much_worse_is_seen() {
+        let before = [example("call", &[112.0]), example("send", &[300.0])];
+        let now = [
+            example("call", &[222.0]),
+            example("send", &[330.0]),
+            example("wait", &[900.0]),
+        ];
+        assert_eq!(
+            much_worse(&before, &now),
+            ["ipc/call has become worse by 98.2 %: 222 instead of 112 instructions"]
+        );
+        assert_eq!(much_worse(&now, &before), [""; 0]);
     }
 
     #[test]

@@ -26,9 +26,13 @@ pub(crate) struct BenchArguments {
     /// in this file, or in the platform's committed reference.
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     pub(crate) compare: Option<Option<PathBuf>>,
-    /// Make the results the committed reference, and write them into the book.
+    /// Make the results the committed reference, and write them into the book; fail, and leave the reference of a
+    /// platform as it is, if an operation has become worse by more than 10 %.
     #[arg(long, conflicts_with = "kvm")]
     pub(crate) write_reference: bool,
+    /// Write the reference though operations have become worse by more than 10 %.
+    #[arg(long, requires = "write_reference")]
+    pub(crate) accept_worse: bool,
     /// Write the committed results into the book again; measure nothing.
     #[arg(long, conflicts_with_all = ["kvm", "write_reference", "compare", "json", "overheads", "profile", "twice"])]
     pub(crate) write_book: bool,

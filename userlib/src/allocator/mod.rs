@@ -7,7 +7,7 @@ mod pool;
 mod slots;
 
 pub use pool::{Choice, Pool, Region};
-pub use slots::SlotMap;
+pub use slots::{FEW_SLOTS, MANY_SLOTS, SlotMap};
 
 use crate::cap::{CNode, CPtr, Capability, FixedObject, Frame, FrameSize, Object, Slot, Untyped};
 use crate::{Error, Result};
@@ -17,16 +17,24 @@ use abi::{BootInfo, Rights};
 /// device memory is split into.
 pub const ALL_REGIONS: usize = abi::MAX_BOOT_UNTYPEDS + 90;
 
-/// Creates objects from untyped memory, in free slots of the caller's own CNode.
-pub struct Allocator<const REGIONS: usize = ALL_REGIONS> {
+/// Creates objects from untyped memory, in free slots of the caller's own CNode: the first 4096, or a million with
+/// `SLOT_WORDS` [`MANY_SLOTS`], which take 230 KB.
+pub struct Allocator<const REGIONS: usize = ALL_REGIONS, const SLOT_WORDS: usize = FEW_SLOTS> {
     cnode: CNode,
-    slots: SlotMap,
+    slots: SlotMap<SLOT_WORDS>,
     pool: Pool<REGIONS>,
 }
 
 impl Allocator {
     /// An allocator of all memory and all empty slots of the initial thread.
     pub fn from_boot_info(boot: &BootInfo) -> Self {
+        Self::of_all(boot)
+    }
+}
+
+impl<const SLOT_WORDS: usize> Allocator<ALL_REGIONS, SLOT_WORDS> {
+    /// The same with a chosen number of slots.
+    pub fn of_all(boot: &BootInfo) -> Self {
         let mut allocator = Self::new(crate::boot::CNODE, boot.empty.start..boot.empty.end);
         for (index, slot) in (boot.untyped.start..boot.untyped.end).enumerate() {
             let Some(descriptor) = boot.untyped_list.get(index) else {
@@ -44,7 +52,7 @@ impl Allocator {
     }
 }
 
-impl<const REGIONS: usize> Allocator<REGIONS> {
+impl<const REGIONS: usize, const SLOT_WORDS: usize> Allocator<REGIONS, SLOT_WORDS> {
     /// An allocator without memory, over free slots of `cnode`, the root of the caller's CSpace.
     pub fn new(cnode: CNode, slots: core::ops::Range<usize>) -> Self {
         Self {

@@ -68,6 +68,9 @@ impl Machine<'_> {
         for serial in &qemu.serial {
             command.arg("-serial").arg(match serial {
                 Serial::Log if self.log.is_some() => "chardev:log",
+                // Of the ports that share a console, the last one gets what is typed. Our systems read that one, others
+                // the first.
+                Serial::Log if self.image.is_none() => "null",
                 Serial::Console | Serial::Log => "chardev:console",
             });
         }
@@ -132,9 +135,19 @@ mod tests {
         log: Option<&str>,
         hardening: &Hardening,
     ) -> Vec<String> {
+        arguments_for(platform, Some(Path::new("image.elf")), more, log, hardening)
+    }
+
+    fn arguments_for(
+        platform: &str,
+        image: Option<&Path>,
+        more: &[&str],
+        log: Option<&str>,
+        hardening: &Hardening,
+    ) -> Vec<String> {
         let machine = Machine {
             platform: &toml::from_str(platform).unwrap(),
-            image: Some(Path::new("image.elf")),
+            image,
             cores: 2,
             hardening,
             log: log.map(Path::new),
@@ -169,6 +182,15 @@ mod tests {
             &["-serial", "chardev:console", "-serial", "chardev:log"]
         ));
         assert!(has(&logging, &["-chardev", "socket,id=log,path=/a,,b"]));
+    }
+
+    #[test]
+    fn what_is_typed_goes_to_the_first_port_of_an_image_made_elsewhere() {
+        let foreign = arguments_for(EXAMPLE, None, &[], None, &Hardening::default());
+        assert!(has(
+            &foreign,
+            &["-serial", "chardev:console", "-serial", "null"]
+        ));
     }
 
     #[test]

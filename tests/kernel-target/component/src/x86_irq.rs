@@ -4,7 +4,9 @@ use crate::check_eq;
 use crate::support::timer::Timer;
 use crate::support::{Outcome, Test};
 use abi::{LookupFailure, Method, slots};
-use userlib::cap::{CNode, Endpoint, IrqControl, IrqHandler, Notification, Slot};
+use userlib::cap::{
+    CNode, Endpoint, IoApicPin, IoPort, IoPortControl, IrqControl, IrqHandler, Notification, Slot,
+};
 use userlib::invoke::invoke;
 use userlib::{CPtr, Capability, Error, Result};
 
@@ -16,6 +18,7 @@ tests![
     both_kinds_share_the_numbers,
     handlers_are_children_of_the_control,
     an_input_can_change_its_number,
+    a_driver_receives_at_the_console_s_port,
 ];
 
 const CONTROL: IrqControl = IrqControl(CPtr(slots::IRQ_CONTROL));
@@ -182,5 +185,47 @@ fn an_input_can_change_its_number(test: &mut Test) -> Outcome {
         handler.ack()?;
         slot.delete()?;
     }
+    Ok(())
+}
+
+/// The first serial port belongs to the kernel's console and to drivers of systems that take it for theirs: they get
+/// its ports and its interrupt. The device receives what it sends itself (PC16550D data sheet, 8.7, bit 4).
+fn a_driver_receives_at_the_console_s_port(test: &mut Test) -> Outcome {
+    const FIRST: u16 = 0x3f8;
+    const INTERRUPT_ENABLE: u16 = FIRST + 1;
+    const INTERRUPT_SOURCE: u16 = FIRST + 2;
+    const MODEM_CONTROL: u16 = FIRST + 4;
+    const LOOPED: u8 = 1 << 4;
+    const RECEIVED: u8 = 0b100;
+    let slot = test.empty_slot()?;
+    IoPortControl(CPtr(slots::IO_PORT_CONTROL)).issue(FIRST, FIRST + 7, slot)?;
+    let port = IoPort(CPtr(slot.index));
+    let slot = test.empty_slot()?;
+    let pin = IoApicPin {
+        io_apic: 0,
+        pin: 4,
+        level: false,
+        active_low: false,
+    };
+    CONTROL.get_io_apic(pin, VECTOR, slot)?;
+    let handler = IrqHandler(CPtr(slot.index));
+    let notification: Notification = test.create()?;
+    handler.set_notification(notification)?;
+
+    let before = port.in8(MODEM_CONTROL)?;
+    port.out8(INTERRUPT_ENABLE, 1)?;
+    port.out8(MODEM_CONTROL, before | LOOPED)?;
+    let mut received = [0; 3];
+    for (byte, place) in b"abc".iter().zip(&mut received) {
+        port.out8(FIRST, *byte)?;
+        notification.wait();
+        if port.in8(INTERRUPT_SOURCE)? & 0b1111 == RECEIVED {
+            *place = port.in8(FIRST)?;
+        }
+        handler.ack()?;
+    }
+    port.out8(INTERRUPT_ENABLE, 0)?;
+    port.out8(MODEM_CONTROL, before)?;
+    check_eq!(&received, b"abc");
     Ok(())
 }

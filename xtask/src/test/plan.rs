@@ -490,6 +490,22 @@ pub(super) fn runs<'a>(
             ..run(System::fuzzer(workspace)?)
         });
     }
+    // Once more with domains and breakpoints, whatever the suite has: on the kernel of ready-made systems.
+    if scope == Scope::All
+        && (all || !fuzz.is_empty())
+        && start.is_some()
+        && two_cores
+        && let Some((kernel, options, cores)) = ready_made(platform).into_iter().next()
+    {
+        runs.push(Run {
+            kernel,
+            abi: [&arguments.abi[..], &options].concat(),
+            cores,
+            filter: fuzz.to_string(),
+            fuzz_divisor: Some(CALLS_DIVISOR),
+            ..run(System::fuzzer(workspace)?)
+        });
+    }
     if all && two_cores && !own {
         // With the same options as the suite on two cores, so that they share what is built.
         runs.push(on_two_cores(Run {

@@ -12,6 +12,7 @@
 
 mod arch;
 mod campaign;
+mod domains;
 mod reached;
 mod system;
 mod victims;
@@ -30,6 +31,7 @@ fn main(boot: &'static BootInfo) -> Result {
     let mut environment = Environment::from_boot_info(boot);
     environment.end_with_root_task("kernel-fuzz-target")?;
     let mut grounds = Grounds::new(&mut environment, boot)?;
+    domains::take_turns(boot)?;
     let mut reached = Reached::default();
     let (mut passed, mut failed) = (0, 0);
     let mut tell = |name: &str, verdict: core::result::Result<(), campaign::Failure>| match verdict

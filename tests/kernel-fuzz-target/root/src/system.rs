@@ -18,8 +18,8 @@ use userlib::{
     BootInfo, CPtr, Capability, Environment, Error, Microseconds, Process, Result, boot,
 };
 
-use crate::arch;
 use crate::campaign::Grounds;
+use crate::{arch, domains};
 
 /// The size of a hostile component.
 pub const SIZE: ProcessSize = ProcessSize {
@@ -267,11 +267,17 @@ impl TestSystem {
             safe(CHAIN + index).copy_from(of(tcb.cptr()), Rights::ALL)?;
             safe(CHAIN + THREADS + index).copy_from(of(time.cptr()), Rights::ALL)?;
         }
+        for &domain in domains::FURTHER {
+            let tcb: Tcb = make.create()?;
+            tcb.set_name("hostile thread of a domain");
+            boot::DOMAIN.set(domain, tcb)?;
+            gifts.give(of(tcb.cptr()), Kind::Thread)?;
+        }
         let memory: Untyped = make.create_sized(CHAIN_MEMORY_BITS)?;
         safe(CHAIN + 2 * THREADS).copy_from(of(memory.cptr()), Rights::ALL)?;
         gifts.give(of(boot::ASID_CONTROL.cptr()), Kind::AsidControl)?;
         gifts.give(of(environment.asid_pool.cptr()), Kind::AsidPool)?;
-        if abi::config::DOMAINS == 1 {
+        if !domains::ARE_SEVERAL {
             gifts.give(of(boot::DOMAIN.cptr()), Kind::Domain)?;
         }
         if makes_time {

@@ -80,6 +80,29 @@ fn a_filter_selects_by_any_of_its_texts() {
 }
 
 #[test]
+fn the_fuzzer_also_runs_with_domains_and_breakpoints_where_systems_are_ready_made() {
+    let workspace = Workspace::find().unwrap();
+    let line = ["cargo xtask", "test", "--filter", "fuzz"];
+    let Command::Test(arguments) = Cli::parse_from(line).command else {
+        panic!("not `test`")
+    };
+    for (name, expected) in [("pc99", true), ("qemu-virt", true), ("kzm", false)] {
+        let platform = Platform::load(&workspace, name).unwrap();
+        let runs = runs(&workspace, &platform, &arguments, Scope::All).unwrap();
+        let mut several = runs
+            .iter()
+            .filter(|run| run.abi.contains(&AbiOption::Domains));
+        let run = several.next();
+        assert_eq!(run.is_some(), expected, "{name}");
+        if let Some(run) = run {
+            assert!(run.abi.contains(&AbiOption::Hwdebug), "{name}");
+            assert_eq!(run.filter, "fuzz", "{name}");
+            assert_eq!(run.fuzz_divisor, Some(CALLS_DIVISOR), "{name}");
+        }
+    }
+}
+
+#[test]
 fn an_example_that_is_not_there_is_refused() {
     let workspace = Workspace::find().unwrap();
     let check = |filter| require_examples(&workspace, &Filter::new(Some(filter)));

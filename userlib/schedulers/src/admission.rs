@@ -10,10 +10,10 @@ pub trait Admission {
     type Reason;
 
     /// Whether the tasks keep all deadlines on this number of cores.
-    fn test<'a>(
+    fn test(
         &self,
         cores: usize,
-        tasks: impl Iterator<Item = &'a Task> + Clone,
+        tasks: impl Iterator<Item = Task> + Clone,
     ) -> Result<(), Self::Reason>;
 }
 
@@ -24,18 +24,14 @@ pub struct Unchecked;
 impl Admission for Unchecked {
     type Reason = core::convert::Infallible;
 
-    fn test<'a>(
-        &self,
-        _: usize,
-        _: impl Iterator<Item = &'a Task> + Clone,
-    ) -> Result<(), Self::Reason> {
+    fn test(&self, _: usize, _: impl Iterator<Item = Task> + Clone) -> Result<(), Self::Reason> {
         Ok(())
     }
 }
 
 /// The exact test of preemptive EDF on one core, by the processor demand of sporadic tasks: QPA (F. Zhang and
 /// A. Burns, IEEE Transactions on Computers, 2009). For periodic tasks with offsets it is sufficient only.
-/// Budgets and deadlines are those of low mode; overheads must have been added to the budgets.
+/// Budgets and deadlines are those of low mode; [`Charged`](crate::Charged) adds overheads.
 #[derive(Clone, Copy, Debug)]
 pub struct OneCore;
 
@@ -63,10 +59,10 @@ const MOST_STEPS: usize = 1_000_000;
 impl Admission for OneCore {
     type Reason = Unschedulable;
 
-    fn test<'a>(
+    fn test(
         &self,
         cores: usize,
-        tasks: impl Iterator<Item = &'a Task> + Clone,
+        tasks: impl Iterator<Item = Task> + Clone,
     ) -> Result<(), Unschedulable> {
         if cores != 1 {
             return Err(Unschedulable::ManyCores);
@@ -110,10 +106,10 @@ impl Admission for OneCore {
 }
 
 /// The length of the interval in which the core is never idle if all tasks release at its beginning.
-fn busy_period<'a>(tasks: impl Iterator<Item = &'a Task> + Clone) -> Result<u64, Unschedulable> {
+fn busy_period(tasks: impl Iterator<Item = Task> + Clone) -> Result<u64, Unschedulable> {
     let mut length = sum(tasks.clone().map(|task| task.budget.0));
     for _ in 0..MOST_STEPS {
-        let jobs = |task: &Task| task.budget.0.saturating_mul(length.div_ceil(task.period.0));
+        let jobs = |task: Task| task.budget.0.saturating_mul(length.div_ceil(task.period.0));
         let longer = sum(tasks.clone().map(jobs));
         if longer == length {
             return Ok(length);
@@ -124,8 +120,8 @@ fn busy_period<'a>(tasks: impl Iterator<Item = &'a Task> + Clone) -> Result<u64,
 }
 
 /// The execution of all jobs with release and deadline in an interval of this length.
-fn demand<'a>(tasks: impl Iterator<Item = &'a Task>, interval: u64) -> u64 {
-    let jobs = |task: &Task| match interval.checked_sub(task.low_deadline().0) {
+fn demand(tasks: impl Iterator<Item = Task>, interval: u64) -> u64 {
+    let jobs = |task: Task| match interval.checked_sub(task.low_deadline().0) {
         Some(rest) => rest / task.period.0 + 1,
         None => 0,
     };
@@ -133,8 +129,8 @@ fn demand<'a>(tasks: impl Iterator<Item = &'a Task>, interval: u64) -> u64 {
 }
 
 /// The latest deadline before `end` if all tasks release at 0.
-fn deadline_before<'a>(tasks: impl Iterator<Item = &'a Task>, end: u64) -> Option<u64> {
-    let latest = |task: &Task| {
+fn deadline_before(tasks: impl Iterator<Item = Task>, end: u64) -> Option<u64> {
+    let latest = |task: Task| {
         let rest = end.checked_sub(1)?.checked_sub(task.low_deadline().0)?;
         Some(task.low_deadline().0 + rest / task.period.0 * task.period.0)
     };

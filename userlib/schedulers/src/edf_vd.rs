@@ -44,7 +44,7 @@ struct Shares {
 }
 
 impl Shares {
-    fn of<'a>(tasks: impl Iterator<Item = &'a Task>) -> Self {
+    fn of(tasks: impl Iterator<Item = Task>) -> Self {
         let none = Fraction::ZERO;
         let mut shares = Self {
             low: none,
@@ -79,7 +79,7 @@ impl EdfVd {
     /// deadlines in low mode, rounded up. If no virtual ones are needed, the deadlines stay, and so that the
     /// mode never switches the high tasks get their budgets of high mode in both.
     pub fn set_virtual_deadlines(self, tasks: &mut [Task]) -> Result<(), NotAccepted> {
-        let shares = Shares::of(tasks.iter());
+        let shares = Shares::of(tasks.iter().copied());
         let plain = shares.low.plus(shares.high).is_at_most_one();
         for task in &mut *tasks {
             let Criticality::High {
@@ -97,17 +97,17 @@ impl EdfVd {
                 *virtual_deadline = scaled.ok_or(NotAccepted::LowMode)?;
             }
         }
-        self.test(1, tasks.iter())
+        self.test(1, tasks.iter().copied())
     }
 }
 
 impl Admission for EdfVd {
     type Reason = NotAccepted;
 
-    fn test<'a>(
+    fn test(
         &self,
         cores: usize,
-        tasks: impl Iterator<Item = &'a Task> + Clone,
+        tasks: impl Iterator<Item = Task> + Clone,
     ) -> Result<(), NotAccepted> {
         if cores != 1 {
             return Err(NotAccepted::ManyCores);

@@ -65,6 +65,14 @@ impl Fraction {
         Some(Duration(scaled as u64))
     }
 
+    /// `length / (1 - self)`, rounded up; none if nothing is left.
+    pub(crate) fn stretch(self, length: Duration) -> Option<Duration> {
+        let one = self.rounded_up();
+        let left = one.under.checked_sub(one.over).filter(|left| *left > 0)?;
+        let stretched = (u128::from(length.0) << UNIT_BITS).div_ceil(left);
+        Some(Duration(stretched.min(u64::MAX.into()) as u64))
+    }
+
     fn reduced(over: u128, under: u128) -> Self {
         let (mut divisor, mut rest) = (under, over);
         while rest != 0 {

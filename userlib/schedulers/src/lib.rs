@@ -20,6 +20,7 @@ mod cluster;
 mod edf_vd;
 mod fraction;
 mod many_cores;
+mod overheads;
 mod queue;
 mod shared;
 mod task;
@@ -31,6 +32,7 @@ pub use admission::{Admission, OneCore, Unchecked, Unschedulable};
 pub use cluster::{Action, Cluster, Completion, Core, Error, LowTasks, Mode, Refusal};
 pub use edf_vd::{EdfVd, NotAccepted};
 pub use many_cores::{ManyCores, NotShown};
+pub use overheads::{Charged, NotCharged, Overheads};
 pub use queue::Queue;
 pub use shared::{
     Aborted, Caller, Client, Decision, Discipline, Invoked, Lenders, McIpc, Nested, NotLater,

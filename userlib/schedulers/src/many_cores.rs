@@ -7,7 +7,7 @@ use crate::time::Duration;
 
 /// Two sufficient tests of preemptive EDF on any number of identical cores, between which jobs migrate; one of them
 /// must succeed. In the first, a deadline after the period counts as the period; the second is for deadlines up to
-/// periods. Budgets and deadlines are those of low mode; overheads must have been added to the budgets.
+/// periods. Budgets and deadlines are those of low mode; [`Charged`](crate::Charged) adds overheads.
 ///
 /// By densities (J. Goossens, S. Funk and S. Baruah, Real-Time Systems, 2003; with deadlines before periods M. Bertogna
 /// and others, ECRTS 2005): if the largest is d, those of all tasks are at most m - (m - 1) d in sum, on m cores.
@@ -32,15 +32,15 @@ pub struct NotShown {
 impl Admission for ManyCores {
     type Reason = NotShown;
 
-    fn test<'a>(
+    fn test(
         &self,
         cores: usize,
-        tasks: impl Iterator<Item = &'a Task> + Clone,
+        tasks: impl Iterator<Item = Task> + Clone,
     ) -> Result<(), NotShown> {
         if densities_fit(cores, tasks.clone()) {
             return Ok(());
         }
-        let is_constrained = |task: &Task| task.low_deadline() <= task.period;
+        let is_constrained = |task: Task| task.low_deadline() <= task.period;
         for (place, late) in tasks.clone().enumerate() {
             let others = tasks.clone().enumerate();
             let others = others.filter(|(other, _)| *other != place);
@@ -65,7 +65,7 @@ impl Admission for ManyCores {
 }
 
 /// Whether the densities are small enough.
-fn densities_fit<'a>(cores: usize, tasks: impl Iterator<Item = &'a Task>) -> bool {
+fn densities_fit(cores: usize, tasks: impl Iterator<Item = Task>) -> bool {
     let (mut sum, mut largest) = (Fraction::ZERO, Fraction::ZERO);
     for task in tasks {
         let density = Fraction::of(task.budget, constrained(task));
@@ -80,13 +80,13 @@ fn densities_fit<'a>(cores: usize, tasks: impl Iterator<Item = &'a Task>) -> boo
 }
 
 /// The most that a task executes with deadlines in the window of a job that ends with one of its own deadlines.
-fn due_in(task: &Task, window: Duration) -> Duration {
+fn due_in(task: Task, window: Duration) -> Duration {
     let (jobs, rest) = (window.0 / task.period.0, window.0 % task.period.0);
     let carried = Duration(rest).min(task.budget);
     Duration(task.budget.0.saturating_mul(jobs)) + carried
 }
 
 /// The deadline, if it is not after the period.
-fn constrained(task: &Task) -> Duration {
+fn constrained(task: Task) -> Duration {
     task.low_deadline().min(task.period)
 }

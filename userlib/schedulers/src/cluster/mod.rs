@@ -211,9 +211,9 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
         }
         let free = self.entries.iter().position(Option::is_none);
         let index = free.ok_or(Refusal::Full)?;
-        let present = self.entries.iter().flatten().map(|entry| &entry.task);
+        let present = self.entries.iter().flatten().map(|entry| entry.task);
         admission
-            .test(CORES, present.chain([&task]))
+            .test(CORES, present.chain([task]))
             .map_err(Refusal::Admission)?;
         let id = TaskId(index as u16);
         let mut next = now;

@@ -41,7 +41,7 @@ fn the_test_is_exact() {
                 task(period, random.rand_range(budget..period + 1), budget)
             })
             .collect();
-        let test = OneCore.test(1, tasks.iter());
+        let test = OneCore.test(1, tasks.iter().copied());
         assert_eq!(test.is_ok(), keeps(&tasks), "{test:?}: {tasks:?}");
         accepted += usize::from(test.is_ok());
     }
@@ -63,6 +63,6 @@ fn a_refusal_says_why() {
     assert!(add(task(2, 2, 1)).is_ok());
     let full = Err(Refusal::Admission(Unschedulable::Utilisation));
     assert_eq!(add(task(1 << 40, 1 << 40, 1)), full);
-    let many = OneCore.test(2, [task(2, 2, 1)].iter());
+    let many = OneCore.test(2, [task(2, 2, 1)].into_iter());
     assert_eq!(many, Err(Unschedulable::ManyCores));
 }

@@ -47,7 +47,7 @@ fn accepted_sets_keep_deadlines<const CORES: usize>(seed: u128) -> usize {
                 task(period, random.rand_range(budget..period * 3 / 2), budget)
             })
             .collect();
-        if ManyCores.test(CORES, tasks.iter()).is_err() {
+        if ManyCores.test(CORES, tasks.iter().copied()).is_err() {
             continue;
         }
         accepted += 1;
@@ -74,11 +74,11 @@ fn accepted_sets_are_in_time() {
 #[test]
 fn both_tests_agree_about_two_sets_on_one_core() {
     let set = [task(10, 10, 5), task(20, 20, 10)];
-    assert_eq!(ManyCores.test(1, set.iter()), Ok(()));
-    assert_eq!(OneCore.test(1, set.iter()), Ok(()));
+    assert_eq!(ManyCores.test(1, set.into_iter()), Ok(()));
+    assert_eq!(OneCore.test(1, set.into_iter()), Ok(()));
     let set = [task(10, 5, 5), task(20, 20, 1), task(20, 5, 1)];
-    assert!(ManyCores.test(1, set.iter()).is_err());
-    assert!(OneCore.test(1, set.iter()).is_err());
+    assert!(ManyCores.test(1, set.into_iter()).is_err());
+    assert!(OneCore.test(1, set.into_iter()).is_err());
 }
 
 #[test]
@@ -87,10 +87,10 @@ fn each_of_the_two_tests_accepts_a_set_of_its_own() {
     // others may take a core for its whole length.
     let mut light = [task(100, 100, 9); 20];
     light[0] = task(10, 10, 1);
-    assert_eq!(ManyCores.test(2, light.iter()), Ok(()));
+    assert_eq!(ManyCores.test(2, light.into_iter()), Ok(()));
     // Densities of 0.9, 0.1 and 0.9, more than 2 - 0.9 together; but the windows are short.
     let windows = [task(100, 10, 9), task(100, 10, 1), task(100, 100, 90)];
-    assert_eq!(ManyCores.test(2, windows.iter()), Ok(()));
+    assert_eq!(ManyCores.test(2, windows.into_iter()), Ok(()));
 }
 
 #[test]
@@ -99,12 +99,12 @@ fn a_refusal_names_the_task_that_waits() {
     let set = [task(10, 10, 1), task(10, 10, 1), task(11, 11, 11)];
     assert!(!keeps::<2>(&set, |_| 0));
     assert_eq!(
-        ManyCores.test(2, set.iter()),
+        ManyCores.test(2, set.into_iter()),
         Err(NotShown {
             task: 2,
             waits: Duration(1),
             slack: Duration(0)
         })
     );
-    assert!(ManyCores.test(2, [task(10, 10, 11)].iter()).is_err());
+    assert!(ManyCores.test(2, [task(10, 10, 11)].into_iter()).is_err());
 }

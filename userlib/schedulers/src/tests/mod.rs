@@ -5,6 +5,7 @@ mod example;
 mod levels;
 mod links;
 mod many_cores;
+mod overheads;
 mod queues;
 mod shared;
 mod simso;

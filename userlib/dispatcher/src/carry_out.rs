@@ -68,6 +68,7 @@ impl<const CORES: usize> Threads<'_, CORES> {
             if core != 0 {
                 worker.proceed()?;
             }
+            worker.account()?;
             self.counts.migrations += u64::from(migrates);
         }
         Ok(())

@@ -239,6 +239,9 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         self.charge_other_cores(now);
         self.now = now;
         while self.now < until {
+            if CORES > 1 {
+                self.refund_lost_time()?;
+            }
             let next = self.decide(environment, &mut observe)?;
             let longest = self.now + LONGEST_TURN;
             self.inbox.arrived = None;
@@ -285,13 +288,37 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         Ok(())
     }
 
-    /// Charges the time until `now` to the jobs on the other cores: a context there tells only what it had consumed when it
-    /// was last switched.
+    /// Charges the time until `now` to the jobs on the other cores.
     fn charge_other_cores(&mut self, now: Instant) {
         let elapsed = now - self.now;
         for core in 1..CORES {
+            let remaining = self.cluster.remaining(core);
+            if let Some(worker) = self.on(core) {
+                worker.charge_elsewhere(elapsed, remaining);
+            }
             self.cluster.charge(core, elapsed);
         }
+    }
+
+    /// Before a job on another core is found to exceed its budget, time that higher-priority threads took from it is given
+    /// back.
+    fn refund_lost_time(&mut self) -> Result {
+        for core in 0..CORES {
+            if self.cluster.remaining(core) == Duration(0)
+                && let Some(worker) = self.on(core)
+            {
+                let lost = worker.lost()?;
+                self.cluster.refund(core, lost);
+            }
+        }
+        Ok(())
+    }
+
+    /// The thread whose job runs on this core.
+    fn on(&mut self, core: usize) -> Option<&mut Worker> {
+        self.workers
+            .get_mut(usize::from(self.running[core]?.0))?
+            .as_mut()
     }
 
     /// Turns the message in the inbox, if there is one, into an event of the cluster.
@@ -306,6 +333,9 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         {
             if message.label() == label::COMPLETED {
                 worker.take(&mut self.inbox.spare, State::Calling);
+                if CORES > 1 {
+                    worker.end_job();
+                }
                 leave_core(&mut self.running, id);
                 observe(match self.cluster.complete(id, self.now) {
                     Ok(completion) => Event::Completed(id, completion),

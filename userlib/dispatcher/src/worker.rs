@@ -2,7 +2,7 @@
 
 use core::mem;
 
-use schedulers::Core;
+use schedulers::{Core, Duration};
 use userlib::cap::Registers;
 use userlib::cap::{Reply, SchedControl, SchedParameters};
 use userlib::environment::Environment;
@@ -41,6 +41,22 @@ pub(crate) struct Worker {
     priority: u8,
     /// How it began.
     initial: Registers,
+    elsewhere: Elsewhere,
+}
+
+/// What was charged to a job on other cores than the scheduler's. There time is charged as it passes, because a context tells
+/// only what it had consumed when the core last switched. So that of higher-priority threads is charged, too, and given back
+/// when it matters.
+#[derive(Debug, Default)]
+struct Elsewhere {
+    /// What was charged since the context was last asked.
+    charged: Duration,
+    /// How much of that others have used, as far as the context was asked.
+    lost: Duration,
+    /// By how much more than the budget was charged.
+    beyond: Duration,
+    /// Whether this is about a job that has ended.
+    is_over: bool,
 }
 
 /// Contexts of tasks do not run out by themselves: the cluster keeps account of budgets.
@@ -64,6 +80,7 @@ impl Worker {
             badge,
             priority,
             initial: thread.tcb.read_registers(false)?,
+            elsewhere: Elsewhere::default(),
         })
     }
 
@@ -111,10 +128,53 @@ impl Worker {
         if is_elsewhere {
             control.configure(self.thread.sched_context, &SLICE.with_badge(self.badge))?;
             self.core = core;
-            // What it has consumed so far was charged as time passed.
-            self.thread.sched_context.consumed()?;
+            // What it has consumed so far must not be charged again.
+            self.ask()?;
         }
         Ok(mem::replace(&mut self.has_run, true) && is_elsewhere)
+    }
+
+    /// Charges time that has passed while the job ran on another core, `remaining` of which its budget had.
+    pub fn charge_elsewhere(&mut self, time: Duration, remaining: Duration) {
+        let account = &mut self.elsewhere;
+        account.charged = account.charged + time;
+        account.beyond = account.beyond + (time - remaining);
+    }
+
+    /// The job has ended: what was charged to it does not count for the next.
+    pub fn end_job(&mut self) {
+        self.elsewhere.is_over = true;
+    }
+
+    /// A job begins, or goes on. This comes after it has been dispatched, for which it must not wait.
+    pub fn account(&mut self) -> Result {
+        if self.elsewhere.is_over {
+            if self.elsewhere.charged > Duration(0) {
+                self.ask()?;
+            }
+            self.elsewhere = Elsewhere::default();
+        }
+        Ok(())
+    }
+
+    /// How much of what was charged to the running job, whose budget seems to be used up, others have used.
+    pub fn lost(&mut self) -> Result<Duration> {
+        if self.core != 0 && self.state == State::Runnable {
+            // The context tells it when the core has switched.
+            self.thread.tcb.suspend()?;
+            self.ask()?;
+            self.thread.tcb.resume()?;
+        }
+        let lost = mem::take(&mut self.elsewhere.lost);
+        Ok(lost - mem::take(&mut self.elsewhere.beyond))
+    }
+
+    /// Asks the context what it has consumed.
+    fn ask(&mut self) -> Result {
+        let consumed = Duration(self.thread.sched_context.consumed()?.0);
+        let charged = mem::take(&mut self.elsewhere.charged);
+        self.elsewhere.lost = self.elsewhere.lost + (charged - consumed);
+        Ok(())
     }
 
     /// Lets the thread run. The cluster dispatches no task that waits.
@@ -148,6 +208,7 @@ impl Worker {
             tcb.set_priority(environment.tcb, self.priority)?;
         }
         self.state = State::Stopped;
+        self.end_job();
         Ok(())
     }
 }

@@ -1,12 +1,13 @@
 //! User-level schedulers of two cores: what the dispatcher of the crate `dispatcher` makes of decisions for both.
 
-use crate::support::{BELOW, Outcome, Test, ms};
+use crate::support::{ABOVE, BELOW, Outcome, Test, ms};
 use crate::{check, check_eq};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use dispatcher::source::YieldToTimeout;
 use dispatcher::{Configuration, Counts, Dispatcher, Event, Job};
 use schedulers::{Arrivals, Cluster, Duration, LowTasks, Overrun, Task, TaskId, Unchecked};
 use userlib::Microseconds;
+use userlib::cap::SchedParameters;
 use userlib::time::Load;
 
 tests![
@@ -16,6 +17,7 @@ tests![
     a_displaced_job_goes_on_on_the_other_core,
     jobs_of_both_cores_are_aborted,
     on_one_core_they_are_aborted_in_turn,
+    a_higher_priority_thread_on_another_core_uses_up_no_budget,
 ];
 
 /// The time from the creation of a dispatcher to the first releases, in which all tasks are made.
@@ -178,5 +180,33 @@ fn on_one_core_they_are_aborted_in_turn(test: &mut Test) -> Outcome {
     let (jobs, met) = endless::<1>(test)?;
     check_eq!((jobs.good, jobs.aborted), ([0, 0, 4], [4, 4, 0]));
     check_eq!(met, [0, 0]);
+    Ok(())
+}
+
+/// A job on the other core has more than the time that it needs, which is twice its work in virtual time, but less than that
+/// and what the thread of higher priority takes meanwhile.
+fn a_higher_priority_thread_on_another_core_uses_up_no_budget(test: &mut Test) -> Outcome {
+    static OTHER_CORE: AtomicUsize = AtomicUsize::new(0);
+    let load = Load::calibrate(&test.clock);
+    let mut dispatcher = dispatcher::<2>(test)?;
+    for (period, budget) in [(119, 60), (120, 24)] {
+        add(test, &mut dispatcher, (ms(period), ms(budget)), move |_| {
+            load.work_in_turns(ms(8))
+        });
+    }
+    let time = SchedParameters::new(ms(15), ms(30));
+    let urgent = test.timed(ABOVE, time, move || {
+        loop {
+            load.work_in_turns(ms(1));
+            OTHER_CORE.fetch_add(1, Relaxed);
+        }
+    })?;
+    test.control_of(1).configure(urgent.sched_context, &time)?;
+    urgent.start()?;
+    let (jobs, _) = run(test, dispatcher, ms(475))?;
+    urgent.tcb.suspend()?;
+    check_eq!(jobs.aborted, [0; 3]);
+    check!(jobs.good[0] >= 3 && jobs.good[1] >= 3, "{:?}", jobs.good);
+    check!(OTHER_CORE.load(Relaxed) > 30);
     Ok(())
 }

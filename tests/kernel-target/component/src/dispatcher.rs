@@ -1,6 +1,7 @@
-//! User-level schedulers: what the dispatcher of the crate `dispatcher` makes of reports and decisions.
+//! User-level schedulers: what the dispatcher of the crate `dispatcher` makes of reports and decisions, with each source of
+//! time.
 
-use crate::support::events::{note, noted};
+use crate::support::events::{forget, note, noted};
 use crate::support::{ABOVE, BELOW, Outcome, Test, fail, ms, us, work};
 use crate::{check, check_eq};
 use core::hint::black_box;
@@ -10,22 +11,22 @@ use dispatcher::{Configuration, Dispatcher, Event, Job};
 use schedulers::{
     Arrivals, Cluster, Duration, Error, LowTasks, OneCore, Overrun, Task, TaskId, Unchecked,
 };
-use userlib::cap::{Endpoint, Notification, Reply, SchedContext};
+use userlib::cap::{Endpoint, Notification, Reply, SchedContext, SchedParameters};
 use userlib::drivers::Alarm;
 use userlib::fault::Outcome as Ended;
-use userlib::time::{TimeClient, TimeServer};
+use userlib::time::{Load, TimeClient, TimeServer};
 use userlib::{Environment, Microseconds, Result, Rights, runtime};
 
 tests![
     jobs_over_their_budgets_are_aborted_and_begin_anew,
-    timeout_faults_end_them_as_well,
-    timers_end_them_as_well,
     a_task_that_faults_is_removed_and_the_others_go_on,
     another_job_runs_while_one_waits,
     sporadic_jobs_come_when_they_are_reported,
+    an_earlier_deadline_preempts,
     a_section_without_preemption_keeps_the_core,
     a_job_with_an_earlier_deadline_goes_on,
     a_removed_task_leaves_room_for_another,
+    higher_priority_threads_use_up_no_budgets,
 ];
 
 /// The time from the creation of a dispatcher to the first releases, in which all tasks are made.
@@ -43,9 +44,61 @@ fn with_source<S: Source>(
     Dispatcher::new(test, Cluster::new(LowTasks::Stop), configuration, source)
 }
 
-/// The same with YieldToTimeout.
-fn dispatcher(test: &mut Test) -> Result<Dispatcher<1, 3, YieldToTimeout>> {
-    with_source(test, |_, context| Ok(YieldToTimeout::new(context)))
+/// Runs a scenario, a function of a dispatcher that returns the source of time, with each source that permits threads of
+/// higher priority on the core.
+macro_rules! beside_others {
+    ($test:ident, $scenario:expr) => {{
+        forget();
+        let dispatcher = with_source($test, |_, context| Ok(YieldToTimeout::new(context)))?;
+        $scenario($test, dispatcher)?;
+        if let Some(alarm) = alarm($test)? {
+            forget();
+            let clock = $test.clock.clone();
+            let dispatcher = with_source($test, |environment, _| {
+                OwnTimer::new(environment, alarm, clock)
+            })?;
+            let alarm = $scenario($test, dispatcher)?.release($test)?;
+            forget();
+            let (clock, client) = ($test.clock.clone(), time_server($test, alarm)?);
+            let dispatcher = with_source($test, |_, _| Ok(SharedTimer::new(clock, client)))?;
+            $scenario($test, dispatcher)?;
+        }
+        Ok(())
+    }};
+}
+
+/// The same with each source.
+macro_rules! with_each_source {
+    ($test:ident, $scenario:expr) => {{
+        forget();
+        let (clock, control) = ($test.clock.clone(), $test.sched_control);
+        let dispatcher = with_source($test, |_, _| Ok(TimeoutFaults::new(clock, control)))?;
+        $scenario($test, dispatcher)?;
+        beside_others!($test, $scenario)
+    }};
+}
+
+/// The timer, if users have it: not every kernel gives it to them, and on i.MX boards the runner has its registers.
+fn alarm(test: &mut Test) -> Result<Option<Alarm>> {
+    let is_there =
+        Alarm::IS_THERE && !cfg!(any(feature = "devices-imx31", feature = "devices-imx6"));
+    is_there.then(|| Alarm::open(test)).transpose()
+}
+
+/// The same timer behind a server, whose client is the test's first thread.
+fn time_server(test: &mut Test, alarm: Alarm) -> Result<TimeClient> {
+    let wake: Notification = test.create()?;
+    test.tcb.bind_notification(wake)?;
+    let (requests, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let interrupt = alarm.notification();
+    let server = TimeServer::new(alarm, test.clock.clone(), [wake]);
+    let server = test.thread(ABOVE, move || {
+        let Err(error) = server.serve(requests, reply);
+        fail(format_args!("{error:?}"));
+    })?;
+    server.tcb.bind_notification(interrupt)?;
+    server.start()?;
+    Ok(TimeClient(test.allocator.mint(requests, Rights::ALL, 1)?))
 }
 
 /// A task with this period and budget, whose first job is released `after` the others.
@@ -111,52 +164,12 @@ fn runaway<S: Source>(test: &mut Test, mut dispatcher: Dispatcher<1, 3, S>) -> O
 }
 
 fn jobs_over_their_budgets_are_aborted_and_begin_anew(test: &mut Test) -> Outcome {
-    let dispatcher = dispatcher(test)?;
-    runaway(test, dispatcher)?;
-    Ok(())
+    with_each_source!(test, runaway)
 }
 
-fn timeout_faults_end_them_as_well(test: &mut Test) -> Outcome {
-    let (clock, control) = (test.clock.clone(), test.sched_control);
-    let dispatcher = with_source(test, |_, _| Ok(TimeoutFaults::new(clock, control)))?;
-    runaway(test, dispatcher)?;
-    Ok(())
-}
-
-/// The scheduler's own timer, and then the same timer behind a server.
-fn timers_end_them_as_well(test: &mut Test) -> Outcome {
-    // Not every kernel gives the timer to users, and on i.MX boards the runner has its registers.
-    if !Alarm::IS_THERE || cfg!(any(feature = "devices-imx31", feature = "devices-imx6")) {
-        return Ok(());
-    }
-    let clock = test.clock.clone();
-    let alarm = Alarm::open(test)?;
-    let dispatcher = with_source(test, |environment, _| {
-        OwnTimer::new(environment, alarm, clock)
-    })?;
-    let alarm = runaway(test, dispatcher)?.release(test)?;
-
-    let wake: Notification = test.create()?;
-    test.tcb.bind_notification(wake)?;
-    let (requests, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
-    let interrupt = alarm.notification();
-    let server = TimeServer::new(alarm, test.clock.clone(), [wake]);
-    let server = test.thread(ABOVE, move || {
-        let Err(error) = server.serve(requests, reply);
-        fail(format_args!("{error:?}"));
-    })?;
-    server.tcb.bind_notification(interrupt)?;
-    server.start()?;
-    let client = TimeClient(test.allocator.mint(requests, Rights::ALL, 1)?);
-    let clock = test.clock.clone();
-    let dispatcher = with_source(test, |_, _| Ok(SharedTimer::new(clock, client)))?;
-    runaway(test, dispatcher)?;
-    Ok(())
-}
-
-fn a_task_that_faults_is_removed_and_the_others_go_on(test: &mut Test) -> Outcome {
+fn faulting<S: Source>(test: &mut Test, mut dispatcher: Dispatcher<1, 3, S>) -> Outcome<S> {
     static JOBS: AtomicUsize = AtomicUsize::new(0);
-    let mut dispatcher = dispatcher(test)?;
+    JOBS.store(0, Relaxed);
     let bad = add(test, &mut dispatcher, task(ms(10), ms(2), us(0)), |_| {
         if JOBS.fetch_add(1, Relaxed) == 2 {
             runtime::exit_thread(7);
@@ -169,27 +182,40 @@ fn a_task_that_faults_is_removed_and_the_others_go_on(test: &mut Test) -> Outcom
         Event::Faulted(task, fault) if task == bad => end = Some(Ended::from(fault)),
         _ => {}
     })?;
-    dispatcher.stop()?;
+    let source = dispatcher.stop()?;
     check_eq!(completed, [2, 6]);
     check_eq!(end, Some(Ended::Exited(7)));
-    Ok(())
+    Ok(source)
+}
+
+fn a_task_that_faults_is_removed_and_the_others_go_on(test: &mut Test) -> Outcome {
+    with_each_source!(test, faulting)
 }
 
 /// The job with the earlier deadline waits for a signal of the other.
-fn another_job_runs_while_one_waits(test: &mut Test) -> Outcome {
-    let mut dispatcher = dispatcher(test)?;
+fn waiting<S: Source>(test: &mut Test, mut dispatcher: Dispatcher<1, 3, S>) -> Outcome<S> {
     let signal: Notification = test.create()?;
-    let early = add(test, &mut dispatcher, task(ms(40), ms(5), us(0)), move |job| {
-        note('a');
-        // The second report that it continues is one too many, and has a reply at once.
-        job.while_waiting(|| job.while_waiting(|| signal.wait()));
-        note('d');
-    });
-    add(test, &mut dispatcher, task(ms(80), ms(5), us(0)), move |_| {
-        note('b');
-        signal.signal();
-        note('e');
-    });
+    let early = add(
+        test,
+        &mut dispatcher,
+        task(ms(40), ms(5), us(0)),
+        move |job| {
+            note('a');
+            // The second report that it continues is one too many, and has a reply at once.
+            job.while_waiting(|| job.while_waiting(|| signal.wait()));
+            note('d');
+        },
+    );
+    add(
+        test,
+        &mut dispatcher,
+        task(ms(80), ms(5), us(0)),
+        move |_| {
+            note('b');
+            signal.signal();
+            note('e');
+        },
+    );
     let mut jobs = 0;
     run(test, &mut dispatcher, ms(30), |event| {
         if let Event::Completed(task, _) = event {
@@ -197,83 +223,113 @@ fn another_job_runs_while_one_waits(test: &mut Test) -> Outcome {
             note(if task == early { 'A' } else { 'B' });
         }
     })?;
-    dispatcher.stop()?;
+    let source = dispatcher.stop()?;
     check_eq!(noted(), "abdAeB");
     check_eq!(jobs, 2);
-    Ok(())
+    Ok(source)
+}
+
+fn another_job_runs_while_one_waits(test: &mut Test) -> Outcome {
+    with_each_source!(test, waiting)
 }
 
 /// A periodic task reports three arrivals in a row: the first job is released at once, the second a period later, and
 /// the third is refused.
-fn sporadic_jobs_come_when_they_are_reported(test: &mut Test) -> Outcome {
-    let mut dispatcher = dispatcher(test)?;
+fn arriving<S: Source>(test: &mut Test, mut dispatcher: Dispatcher<1, 3, S>) -> Outcome<S> {
     let sporadic = Task {
         arrivals: Arrivals::Sporadic,
         ..task(ms(10), ms(1), us(0))
     };
     let sporadic = add(test, &mut dispatcher, sporadic, |_| note('s'));
     let arrivals = dispatcher.arrivals(test, sporadic)?;
-    add(test, &mut dispatcher, task(ms(60), ms(5), us(0)), move |_| {
-        for _ in 0..3 {
-            note('r');
-            arrivals.report();
-        }
-    });
+    add(
+        test,
+        &mut dispatcher,
+        task(ms(60), ms(5), us(0)),
+        move |_| {
+            for _ in 0..3 {
+                note('r');
+                arrivals.report();
+            }
+        },
+    );
     let (mut jobs, mut refused) = (0, 0);
     run(test, &mut dispatcher, ms(115), |event| match event {
         Event::Completed(task, _) => jobs += usize::from(task == sporadic),
         Event::Refused(task, Error::HasJob) if task == sporadic => refused += 1,
         _ => {}
     })?;
-    dispatcher.stop()?;
+    let source = dispatcher.stop()?;
     check_eq!(noted(), "rsrrsrsrrs");
     check_eq!((jobs, refused), (4, 2));
-    Ok(())
+    Ok(source)
 }
 
-/// A job with a later deadline runs as `section` says when one with an earlier deadline is released.
-fn order(test: &mut Test, section: impl Fn(&Job) + Copy + Send + 'static) -> Outcome {
-    let mut dispatcher = dispatcher(test)?;
-    add(test, &mut dispatcher, task(ms(80), ms(9), us(0)), move |job| {
-        section(job);
-        note('l');
-    });
+fn sporadic_jobs_come_when_they_are_reported(test: &mut Test) -> Outcome {
+    with_each_source!(test, arriving)
+}
+
+/// A job with a later deadline runs as `section` says when one with an earlier deadline is released; both note that, and
+/// the order must be as expected.
+fn order<S: Source>(
+    test: &mut Test,
+    mut dispatcher: Dispatcher<1, 3, S>,
+    expected: &str,
+    section: impl Fn(&Job) + Copy + Send + 'static,
+) -> Outcome<S> {
+    add(
+        test,
+        &mut dispatcher,
+        task(ms(80), ms(9), us(0)),
+        move |job| {
+            section(job);
+            note('l');
+        },
+    );
     let early = Task {
         deadline: Duration(ms(10).0),
         ..task(ms(80), ms(2), ms(2))
     };
     add(test, &mut dispatcher, early, |_| note('e'));
     run(test, &mut dispatcher, ms(30), |_| ())?;
-    dispatcher.stop()?;
-    Ok(())
+    let source = dispatcher.stop()?;
+    check_eq!(noted(), expected);
+    Ok(source)
+}
+
+fn an_earlier_deadline_preempts(test: &mut Test) -> Outcome {
+    let startup = test.startup;
+    let section = move |_: &Job| work(startup, ms(5));
+    with_each_source!(test, |test, dispatcher| order(
+        test, dispatcher, "el", section
+    ))
 }
 
 fn a_section_without_preemption_keeps_the_core(test: &mut Test) -> Outcome {
     let startup = test.startup;
-    order(test, move |_| work(startup, ms(5)))?;
-    check_eq!(noted(), "el");
-    order(test, move |job| {
+    let section = move |job: &Job| {
         job.without_preemption(|| {
             work(startup, ms(5));
             note('n');
         });
-    })?;
-    check_eq!(noted(), "elnel");
-    Ok(())
+    };
+    with_each_source!(test, |test, dispatcher| order(
+        test, dispatcher, "nel", section
+    ))
 }
 
 fn a_job_with_an_earlier_deadline_goes_on(test: &mut Test) -> Outcome {
     let startup = test.startup;
-    order(test, move |job| {
+    let section = move |job: &Job| {
         job.set_deadline(us(1));
         work(startup, ms(5));
-    })?;
-    check_eq!(noted(), "le");
-    Ok(())
+    };
+    with_each_source!(test, |test, dispatcher| order(
+        test, dispatcher, "le", section
+    ))
 }
 
-fn a_removed_task_leaves_room_for_another(test: &mut Test) -> Outcome {
-    let mut dispatcher = dispatcher(test)?;
+fn replaced<S: Source>(test: &mut Test, mut dispatcher: Dispatcher<1, 3, S>) -> Outcome<S> {
     let half = task(ms(20), ms(10), us(0));
     let first = add(test, &mut dispatcher, half, |_| note('f'));
     add(test, &mut dispatcher, half, |_| note('s'));
@@ -283,8 +339,51 @@ fn a_removed_task_leaves_room_for_another(test: &mut Test) -> Outcome {
     let third = dispatcher.add(test, half, &OneCore, |_| note('t'));
     check!(third.is_ok());
     run(test, &mut dispatcher, ms(10), |_| ())?;
-    dispatcher.stop()?;
+    let source = dispatcher.stop()?;
     let noted = noted();
     check!(noted == "st" || noted == "ts", "{noted:?}");
-    Ok(())
+    Ok(source)
+}
+
+fn a_removed_task_leaves_room_for_another(test: &mut Test) -> Outcome {
+    with_each_source!(test, replaced)
+}
+
+/// Two tasks whose jobs need nearly all of their budgets, and a thread of higher priority that takes three milliseconds of
+/// ten. If its time were theirs, jobs would be aborted.
+fn urgent<S: Source>(
+    test: &mut Test,
+    load: Load,
+    mut dispatcher: Dispatcher<1, 3, S>,
+) -> Outcome<S> {
+    for (period, work) in [(20, 4), (40, 12)] {
+        let task = Task {
+            overrun: Overrun::Abort,
+            ..task(ms(period), ms(work + 1), us(0))
+        };
+        add(test, &mut dispatcher, task, move |_| load.work(ms(work)));
+    }
+    let time = SchedParameters::new(ms(3), ms(10));
+    let urgent = test.timed(ABOVE, time, || {
+        loop {
+            black_box(());
+        }
+    })?;
+    urgent.start()?;
+    let (mut in_time, mut others) = ([0; 2], 0);
+    run(test, &mut dispatcher, ms(159), |event| match event {
+        Event::Completed(task, completion) if completion.late == Duration(0) => {
+            in_time[usize::from(task.0)] += 1;
+        }
+        _ => others += 1,
+    })?;
+    urgent.tcb.suspend()?;
+    let source = dispatcher.stop()?;
+    check_eq!((in_time, others), ([8, 4], 0));
+    Ok(source)
+}
+
+fn higher_priority_threads_use_up_no_budgets(test: &mut Test) -> Outcome {
+    let load = Load::calibrate(&test.clock);
+    beside_others!(test, |test, dispatcher| urgent(test, load, dispatcher))
 }

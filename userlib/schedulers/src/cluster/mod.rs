@@ -320,6 +320,17 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
         }
     }
 
+    /// What is left of the budget of the job that runs on the core; unlimited if it has none, or none runs.
+    pub fn remaining(&self, core: Core) -> Duration {
+        self.cores[core].remaining
+    }
+
+    /// Takes back a part of what was charged to the job that runs on the core.
+    pub fn refund(&mut self, core: Core, time: Duration) {
+        let remaining = &mut self.cores[core].remaining;
+        *remaining = *remaining + time;
+    }
+
     /// Decides what runs, after the events of one instant have been reported. Returns the instant at which it
     /// must be called again if no event comes before: the next release, or the earliest end of a budget.
     #[inline]

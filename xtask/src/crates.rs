@@ -37,10 +37,16 @@ impl Layer {
             | (Some("userlib"), Some("initialiser"))
             | (
                 Some("tests"),
-                Some("kernel-target" | "kernel-fuzz-target" | "kernel-loaded" | "last-turn" | "traced"),
+                Some(
+                    "kernel-target" | "kernel-fuzz-target" | "kernel-loaded" | "last-turn"
+                    | "traced",
+                ),
             ) => Self::System,
             (Some("userlib"), _)
-            | (Some("tests"), Some("kernel-fuzz-methods" | "kernel-scenarios" | "traced-threads")) => Self::Userlib,
+            | (
+                Some("tests"),
+                Some("kernel-fuzz-methods" | "kernel-scenarios" | "traced-threads"),
+            ) => Self::Userlib,
             _ => Self::Host,
         }
     }

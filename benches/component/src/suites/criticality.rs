@@ -49,7 +49,11 @@ fn level(bench: &mut Bench, variant: usize) -> Result {
         set(0)
     })?;
     for (operation, samples) in [("raise", raise), ("lower", lower)] {
-        bench.report(operation, &[("by", "level".into()), ("threads", threads.into())], &samples);
+        bench.report(
+            operation,
+            &[("by", "level".into()), ("threads", threads.into())],
+            &samples,
+        );
     }
     Ok(())
 }

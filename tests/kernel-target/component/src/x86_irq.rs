@@ -150,10 +150,7 @@ fn both_kinds_share_the_numbers(test: &mut Test) -> Outcome {
     check_eq!(message(second, [0; 4], VECTOR), Err(Error::RevokeFirst));
     first.delete()?;
     check_eq!(message(second, [0; 4], VECTOR), Ok(()));
-    check_eq!(
-        input(first, [0, 20, 0, 0], VECTOR),
-        Err(Error::RevokeFirst)
-    );
+    check_eq!(input(first, [0, 20, 0, 0], VECTOR), Err(Error::RevokeFirst));
     Ok(())
 }
 

@@ -182,7 +182,7 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Sends a message without a reply, or signals a notification.
+    /// Sends a message without a reply, replies to a caller, or signals a notification.
     #[inline(always)]
     pub(super) fn fast_send(&mut self, call: &SystemCall<A>) -> Eligible<Ptr<Thread<A>>> {
         require_plain(call.info)?;
@@ -191,7 +191,10 @@ impl<A: Arch> Kernel<A> {
             eligible(cap.rights.contains(Rights::WRITE))?;
             return self.fast_signal(call.thread, cap.object, cap.badge);
         }
-        let cap = Cap::decode_endpoint(found).ok_or(NotEligible)?;
+        let Some(cap) = Cap::decode_endpoint(found) else {
+            let reply = Cap::decode_reply(found).ok_or(NotEligible)?;
+            return self.fast_reply(call.thread, reply);
+        };
         eligible(cap.rights.contains(Rights::WRITE))?;
         self.send_to_waiting(call, cap)
     }

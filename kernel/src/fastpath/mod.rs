@@ -9,7 +9,8 @@
 //! |---|---|
 //! | `call` | a receiver waits with a reply object; it is passive, or its own context has enough budget; the caller has the budget that an endpoint threshold asks for, which tells no budget |
 //! | `reply_recv` | a caller, or a faulted thread, waits for the reply, and no sender waits; a limit of the call is not reached |
-//! | `send` | a receiver waits that has its own context |
+//! | `send` | a receiver waits that has its own context; or the capability is one to a reply object, and the caller has kept its context |
+//! | `recv` | no sender waits, the endpoint has no threshold, and another thread is ready to run |
 //! | `signal` | no thread waits, or one that has its own context |
 //! | `wait` | a signal is pending, or another thread is ready to run |
 //! | `yield_slice` | the context is round robin, and no thread in the release queue is due |
@@ -35,6 +36,7 @@ mod call;
 mod capability;
 mod invoke;
 mod layout;
+mod recv;
 mod reply_recv;
 mod signal;
 mod switch;
@@ -176,6 +178,7 @@ impl<A: Arch> Kernel<A> {
     pub fn take_other_fast_path(&mut self, call: &SystemCall<A>) -> Option<Ptr<Thread<A>>> {
         const SEND: usize = Syscall::Send.number();
         const NB_SEND: usize = Syscall::NBSend.number();
+        const RECV: usize = Syscall::Recv.number();
         const WAIT: usize = Syscall::Wait.number();
         const NB_WAIT: usize = Syscall::NBWait.number();
         const NB_SEND_RECV: usize = Syscall::NBSendRecv.number();
@@ -184,6 +187,7 @@ impl<A: Arch> Kernel<A> {
             SEND | NB_SEND => kernel.fast_send(call),
             WAIT | NB_WAIT => kernel.fast_wait(call),
             YIELD => kernel.fast_yield(call),
+            RECV => kernel.fast_recv(call.thread),
             NB_SEND_RECV => kernel.fast_turn(call.thread),
             _ => Err(NotEligible),
         })

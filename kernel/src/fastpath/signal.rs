@@ -130,10 +130,11 @@ impl<A: Arch> Kernel<A> {
         notification: Ptr<Notification<A>>,
         mut queue: WaitQueue<A>,
     ) -> Eligible<Ptr<Thread<A>>> {
+        let (next, context) = self.first_ready()?;
         let reading = self.read_clock_if_paid()?;
         // The slow path takes back a context that the notification has lent.
         eligible(self[notification].sched_context.is_none())?;
-        let (next, available) = self.first_ready(reading)?;
+        let available = self.is_first(next, context, reading)?;
 
         self[thread].state = ThreadState::BlockedOnNotification { notification };
         queue.insert(&mut self.objects, thread);

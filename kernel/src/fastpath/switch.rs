@@ -168,10 +168,17 @@ impl<A: Arch> Kernel<A> {
     /// The context of `next`. Not eligible unless `next` can run on it.
     #[inline(always)]
     pub(super) fn can_run(&self, next: Ptr<Thread<A>>, now: Ticks) -> Eligible<Available<A>> {
+        let context = self.plain_context(next)?;
+        self.has_budget_on(context, now)
+    }
+
+    /// The context of `next`. Not eligible unless only its budget decides whether `next` can run on it.
+    #[inline(always)]
+    pub(super) fn plain_context(&self, next: Ptr<Thread<A>>) -> Eligible<Ptr<SchedContext<A>>> {
         let context = self[next].sched_context.ok_or(NotEligible)?;
         eligible(self.is_in_current_domain(next) && self[context].is_configured())?;
         eligible(!self[context].may_expire_while_blocked())?;
-        self.has_budget_on(context, now)
+        Ok(context)
     }
 
     /// The same of a context for which a timer will be set.
@@ -184,41 +191,50 @@ impl<A: Arch> Kernel<A> {
     }
 
     #[inline(always)]
-    fn has_budget_on(&self, context: Ptr<SchedContext<A>>, now: Ticks) -> Eligible<Available<A>> {
+    pub(super) fn has_budget_on(
+        &self,
+        context: Ptr<SchedContext<A>>,
+        now: Ticks,
+    ) -> Eligible<Available<A>> {
         let head = self[context].head();
         eligible(head.time <= now && head.amount >= self.min_budget())?;
         let amount = head.amount;
         Ok(Available { context, amount })
     }
 
-    /// The ready thread that runs when the current thread blocks. Not eligible if a thread is due that would
-    /// run instead.
+    /// The ready thread that runs when the current thread blocks, if [`Kernel::is_first`], and its context.
     #[inline(always)]
-    pub(super) fn first_ready(
-        &self,
-        reading: ClockReading,
-    ) -> Eligible<(Ptr<Thread<A>>, Available<A>)> {
+    pub(super) fn first_ready(&self) -> Eligible<(Ptr<Thread<A>>, Ptr<SchedContext<A>>)> {
         let domain = self.core.current_domain();
         let priority = self.core.ready.hint(domain).ok_or(NotEligible)?;
         let priority = u8::try_from(priority).map_err(|_| NotEligible)?;
         let first = self.core.ready.first_normal(domain, priority);
         let next = first.flatten().ok_or(NotEligible)?;
-        let available = self.is_resumable(next, reading)?;
-        // A due thread of the same priority may come before it.
-        self.is_none_due(PreemptionRank::at(priority.into()), reading.now)?;
-        Ok((next, available))
+        Ok((next, self.plain_context(next)?))
     }
 
-    /// The context of a ready thread. Not eligible unless `next` continues without a step of the kernel's.
+    /// What is available to the first ready thread. Not eligible if it does not continue on its context, or a thread is
+    /// due that would run instead.
     #[inline(always)]
-    pub(super) fn is_resumable(
+    pub(super) fn is_first(
         &self,
         next: Ptr<Thread<A>>,
+        context: Ptr<SchedContext<A>>,
         reading: ClockReading,
     ) -> Eligible<Available<A>> {
+        self.is_resumable(next)?;
+        let available = self.has_budget_on(context, reading.now)?;
+        // A due thread of the same priority may come before it.
+        let rank = PreemptionRank::at(self[next].priority.into());
+        self.is_none_due(rank, reading.now)?;
+        Ok(available)
+    }
+
+    /// Not eligible unless `next`, which is in a queue, continues without a step of the kernel's.
+    #[inline(always)]
+    pub(super) fn is_resumable(&self, next: Ptr<Thread<A>>) -> Eligible<()> {
         eligible(matches!(self[next].state, ThreadState::Running))?;
-        eligible(self[next].yielding_to.is_none())?;
-        self.can_run(next, reading.now)
+        eligible(self[next].yielding_to.is_none())
     }
 
     /// Not eligible if a thread may be due that would preempt at `rank`.

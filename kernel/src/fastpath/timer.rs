@@ -118,7 +118,8 @@ impl<A: Arch> Kernel<A> {
         let (domain, level) = (self.core.current_domain(), self.core.level);
         let due = (self.core.release).highest_priority_due(domain, reading.now, level);
         let next = due.and_then(|due| due.thread).ok_or(NotEligible)?;
-        let available = self.is_resumable(next, reading)?;
+        self.is_resumable(next)?;
+        let available = self.can_run(next, reading.now)?;
         eligible(current.is_none_or(|current| self[current].priority < self[next].priority))?;
 
         if let Some(current) = current {

@@ -103,7 +103,11 @@ impl<A: Arch> Kernel<A> {
     }
 
     #[inline(always)]
-    fn reply_object(&self, thread: Ptr<Thread<A>>, address: usize) -> Eligible<Ptr<Reply<A>>> {
+    pub(super) fn reply_object(
+        &self,
+        thread: Ptr<Thread<A>>,
+        address: usize,
+    ) -> Eligible<Ptr<Reply<A>>> {
         Cap::decode_reply(self.find(thread, address)?).ok_or(NotEligible)
     }
 

@@ -27,7 +27,10 @@ impl<A: Arch> Kernel<A> {
         let next = match others {
             // The ready queues decide between threads that are ready since the same tick by their criticality.
             Some(_) if self[context].criticality() > 0 => return Err(NotEligible),
-            Some(next) => Some((next, self.is_resumable(next, reading)?)),
+            Some(next) => {
+                self.is_resumable(next)?;
+                Some((next, self.can_run(next, reading.now)?))
+            }
             None => None,
         };
 

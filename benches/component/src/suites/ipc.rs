@@ -8,11 +8,12 @@ use userlib::arch::Registers;
 use userlib::cap::{CNode, Notification, Slot};
 use userlib::{CPtr, Capability, Result, abi, ipc_buffer};
 
-benchmarks![call: 24, call_with_fpu: 2, call_with_capability: 1, send: 8];
+benchmarks![call: 24, call_with_fpu: 2, call_with_capability: 1, send: 8, reply_and_recv: 2];
 
 /// Arguments of the roles.
 const WORDS: usize = 0;
 const FPU: usize = 1;
+const STEP: usize = 0;
 const RECEIVE_ROOT: usize = 0;
 const RECEIVE_INDEX: usize = 1;
 
@@ -198,6 +199,50 @@ pub(super) fn send(bench: &mut Bench, variant: usize) -> Result {
     ];
     bench.report("send", &parameters, &samples);
     Ok(())
+}
+
+/// The two steps of a server with its own time, of higher priority than its client: a reply by Send, after which it
+/// continues, and Recv, after which the client does.
+fn reply_and_recv(bench: &mut Bench, step: usize) -> Result {
+    let (counter, shared) = (bench.counter(), bench.shared());
+    shared.set_argument(STEP, step);
+    bench.start(Place::Other, PRIORITIES[1].1, Time::Own, serve_in_steps)?;
+    let endpoint = bench.peer.endpoint.cptr();
+    let mut client: Log = EMPTY;
+    for stamps in &mut client {
+        *stamps = counter.timed(abi::Syscall::Call, &mut sending(endpoint, filled(0)));
+    }
+    let server = log_of(shared);
+    let parameters = [("words", 0.into()), ("space", Place::Other.name().into())];
+    let (name, samples) = match step {
+        0 => {
+            let of = |round: usize| counter.net(server[round].before, server[round].after);
+            ("reply_by_send", samples(of))
+        }
+        _ => {
+            let of = |round: usize| counter.net(server[round + 1].before, client[round].after);
+            ("recv", samples(of))
+        }
+    };
+    bench.report(name, &parameters, &samples);
+    Ok(())
+}
+
+/// Receives, replies by Send, and logs the stamps of one of the two.
+fn serve_in_steps(peer: &Peer) {
+    let (endpoint, reply) = (peer.endpoint.cptr(), peer.reply.cptr());
+    let step = peer.shared.argument(STEP);
+    for round in 0.. {
+        let mut registers = Registers {
+            reply: reply.0,
+            ..sending(endpoint, filled(0))
+        };
+        let recv = peer.counter.timed(abi::Syscall::Recv, &mut registers);
+        let send = peer
+            .counter
+            .timed(abi::Syscall::Send, &mut sending(reply, filled(0)));
+        peer.shared.log(round, [send, recv][step]);
+    }
 }
 
 /// Receives and logs the stamps.

@@ -23,6 +23,7 @@ mod domains;
 mod fast_paths;
 mod fast_paths_capability;
 mod fast_paths_limit;
+mod fast_paths_recv;
 mod fast_paths_threshold;
 mod fast_paths_timer;
 mod fast_paths_turn;

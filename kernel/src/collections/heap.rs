@@ -39,15 +39,21 @@ impl<T: Linked> Heap<T> {
         self.root = merge(objects, self.root, Some(member));
     }
 
-    /// Removes a member of this queue.
+    /// Removes a member of this queue. Most often it is the only one.
+    #[inline(always)]
     pub fn remove(&mut self, objects: &mut Objects, member: Ptr<T>) {
+        let links = objects[member].links();
+        match (links.parent, links.children) {
+            (None, [None, None]) => self.root = None,
+            _ => self.remove_from_several(objects, member),
+        }
+    }
+
+    #[inline(never)]
+    fn remove_from_several(&mut self, objects: &mut Objects, member: Ptr<T>) {
         let links = objects[member].links_mut();
         let parent = links.parent.take();
         let children = core::mem::take(&mut links.children);
-        if let (None, [None, None]) = (parent, children) {
-            self.root = None;
-            return;
-        }
         for child in children.into_iter().flatten() {
             objects[child].links_mut().parent = None;
         }

@@ -68,6 +68,7 @@ impl Tournament {
     }
 
     /// Changes the time of a priority; [`Ticks::NEVER`] for no event.
+    #[inline(always)]
     pub fn set(&mut self, priority: u8, instant: Ticks) {
         self.instants[usize::from(priority)] = instant;
         let is_awaited = instant < Ticks::NEVER;
@@ -76,15 +77,20 @@ impl Tournament {
         } else {
             self.awaited.remove(priority);
         }
-        if self.awaited.is_empty() {
-            return;
+        if !self.awaited.is_empty() {
+            self.play(priority, instant);
         }
+    }
+
+    /// Plays the matches of a priority whose time has changed.
+    #[inline(never)]
+    fn play(&mut self, priority: u8, instant: Ticks) {
         if self.awaited.has_others_in_word(priority) {
             return self.replay(Self::above(priority), priority ^ 1, priority, instant);
         }
         // Below the node of this word there is no match.
         let top = (ROOT << (u8::BITS - WORD_BITS)) | priority >> WORD_BITS;
-        if is_awaited {
+        if instant < Ticks::NEVER {
             let mut node = Self::above(priority);
             while node > top {
                 self.winners[usize::from(node)] = priority;

@@ -73,6 +73,7 @@ impl<A: Arch> Queues<A> {
 
 impl<A: Arch> DomainQueues<A> {
     /// The first thread of a queue has changed.
+    #[inline(always)]
     fn update(&mut self, objects: &Objects, criticality: usize, priority: u8) {
         let queues = &mut self.criticalities[criticality];
         let first = queues.queues[usize::from(priority)].first();

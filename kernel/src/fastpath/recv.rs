@@ -16,7 +16,8 @@ impl<A: Arch> Kernel<A> {
     #[inline(never)]
     pub(super) fn fast_recv(&mut self, server: Ptr<Thread<A>>) -> Eligible<Ptr<Thread<A>>> {
         // What most often makes it not eligible comes first: the other thread's context, and a sender.
-        let (next, context) = self.first_ready()?;
+        let next = self.first_ready()?;
+        let context = self.plain_context(next)?;
         let cap = self[server].context.get(CAP);
         let cap = Cap::decode_endpoint(self.find(server, cap)?).ok_or(NotEligible)?;
         self.is_on_this_core(self[cap.object].core())?;

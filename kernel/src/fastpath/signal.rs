@@ -130,7 +130,8 @@ impl<A: Arch> Kernel<A> {
         notification: Ptr<Notification<A>>,
         mut queue: WaitQueue<A>,
     ) -> Eligible<Ptr<Thread<A>>> {
-        let (next, context) = self.first_ready()?;
+        let next = self.first_ready()?;
+        let context = self.plain_context(next)?;
         let reading = self.read_clock_if_paid()?;
         // The slow path takes back a context that the notification has lent.
         eligible(self[notification].sched_context.is_none())?;

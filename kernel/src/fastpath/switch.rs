@@ -202,15 +202,14 @@ impl<A: Arch> Kernel<A> {
         Ok(Available { context, amount })
     }
 
-    /// The ready thread that runs when the current thread blocks, if [`Kernel::is_first`], and its context.
+    /// The ready thread that runs when the current thread blocks, if [`Kernel::is_first`].
     #[inline(always)]
-    pub(super) fn first_ready(&self) -> Eligible<(Ptr<Thread<A>>, Ptr<SchedContext<A>>)> {
+    pub(super) fn first_ready(&self) -> Eligible<Ptr<Thread<A>>> {
         let domain = self.core.current_domain();
         let priority = self.core.ready.hint(domain).ok_or(NotEligible)?;
         let priority = u8::try_from(priority).map_err(|_| NotEligible)?;
         let first = self.core.ready.first_normal(domain, priority);
-        let next = first.flatten().ok_or(NotEligible)?;
-        Ok((next, self.plain_context(next)?))
+        first.flatten().ok_or(NotEligible)
     }
 
     /// What is available to the first ready thread. Not eligible if it does not continue on its context, or a thread is

@@ -36,6 +36,7 @@
 //! capability, [`invoke`] decodes the message (all checks before any change) and performs it, [`sched`] picks
 //! a thread once, and the architecture returns to it.
 #![cfg_attr(not(test), no_std)]
+#![cfg_attr(target_os = "none", feature(optimize_attribute))]
 
 /// Writes the fields of a struct of type `Self` in place, except some that are written separately. A missing
 /// field is a compile-time error.

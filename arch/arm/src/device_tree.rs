@@ -128,6 +128,7 @@ impl<'a> Tree<'a> {
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
+    #[cfg_attr(target_os = "none", optimize(size))]
     fn take(&mut self, size: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(size)?;
         self.0 = rest;

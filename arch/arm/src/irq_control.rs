@@ -47,6 +47,7 @@ pub fn line<C: InterruptController>(number: usize) -> Result<Irq, Error> {
 ///
 /// # Errors
 /// The error that is reported to the caller.
+#[cfg_attr(target_os = "none", optimize(size))]
 pub fn invoke<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Outcome {
     match invocation.method {
         Method::ArmIrqIssueIrqHandlerTrigger => issue_handler(kernel, invocation),

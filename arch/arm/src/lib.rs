@@ -6,6 +6,7 @@
 //! compiler's target selects the version of the 32-bit architecture: modules that need instructions which ARMv6
 //! lacks are left out there.
 #![cfg_attr(not(test), no_std)]
+#![cfg_attr(target_os = "none", feature(optimize_attribute))]
 
 pub mod aarch32;
 #[cfg(target_arch = "aarch64")]

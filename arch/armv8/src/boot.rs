@@ -50,6 +50,8 @@ pub fn conduit() -> Conduit {
 }
 
 /// Sets up the machine, then the kernel and the initial thread.
+#[cfg_attr(target_os = "none", optimize(size))]
+#[inline(never)]
 pub(crate) fn boot<P: Platform>(
     kernels: &'static Kernels<Armv8<P>>,
     irqs: Irqs<Armv8<P>>,
@@ -155,6 +157,7 @@ fn release(core: usize) -> bool {
 
 /// Sets up a secondary core and its kernel; then waits until the boot core releases it.
 #[cfg(feature = "smp")]
+#[cfg_attr(target_os = "none", optimize(size))]
 pub(crate) fn boot_core<P: Platform>(
     kernels: &'static Kernels<Armv8<P>>,
     number: usize,
@@ -170,6 +173,7 @@ pub(crate) fn boot_core<P: Platform>(
 }
 
 /// Maps RAM and devices in the kernel's address space; returns the mapped RAM.
+#[cfg_attr(target_os = "none", optimize(size))]
 fn map_memory<P: Platform>(tree: Option<DeviceTree>) -> Ranges {
     let mut builder = Builder::new();
     let mut all = Ranges::new();
@@ -184,6 +188,7 @@ fn map_memory<P: Platform>(tree: Option<DeviceTree>) -> Ranges {
 
 /// # Panics
 /// If the core lacks a feature that the kernel needs.
+#[cfg_attr(target_os = "none", optimize(size))]
 fn check_processor() {
     assert!(
         ID_AA64MMFR0_EL1.matches_all(ID_AA64MMFR0_EL1::ASIDBits::Bits_16),

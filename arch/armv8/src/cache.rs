@@ -85,6 +85,7 @@ pub(crate) fn publish_instructions(range: Range<usize>) {
 
 /// Performs an operation that a user requested, on a mapped range of its addresses; for invalidation the
 /// mapping is writable.
+#[cfg_attr(target_os = "none", optimize(size))]
 pub(crate) fn maintain(operation: CacheOperation, range: Range<usize>) {
     use CacheOperation::*;
     let whole = range.len() > WHOLE;

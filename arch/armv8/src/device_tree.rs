@@ -22,6 +22,7 @@ impl DeviceTree {
     ///
     /// # Safety
     /// If the address is not 0, it is in RAM that no other code changes.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub(crate) unsafe fn at(address: PhysAddr) -> Option<Self> {
         let possible = 8..WINDOW_TOP.0 - LARGEST;
         if !address.0.is_multiple_of(8) || !possible.contains(&address.0) {

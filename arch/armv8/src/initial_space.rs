@@ -39,6 +39,7 @@ pub(crate) fn bytes(root_task: &RootTaskImage) -> usize {
 }
 
 /// Makes the initial address space, with all tables that `range` needs, the highest level first.
+#[cfg_attr(target_os = "none", optimize(size))]
 pub(crate) fn make<P: Platform>(
     kernel: &mut Kernel<Armv8<P>>,
     boot: &mut BootAllocator<Armv8<P>>,

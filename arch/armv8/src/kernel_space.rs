@@ -234,6 +234,7 @@ impl Builder {
     }
 
     /// The table of the GiB around a physical address.
+    #[cfg_attr(target_os = "none", optimize(size))]
     fn large_table(&mut self, address: PhysAddr) -> Table {
         let index = Level::Huge.index(address.0);
         if let Kind::Table(table) = self.root.get(index).kind(Level::Huge) {
@@ -247,6 +248,7 @@ impl Builder {
     }
 
     /// Maps the complete blocks of 2 MiB of a range of RAM; returns the mapped range.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub(crate) fn map_ram(&mut self, range: &Range<PhysAddr>) -> Range<PhysAddr> {
         let unit = Level::Large.bytes();
         let start = range.start.0.next_multiple_of(unit);
@@ -277,6 +279,7 @@ impl Builder {
     }
 
     /// Maps the platform's devices, and switches this core to the new table. There are no user mappings.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub(crate) fn install(mut self, devices: &[PhysAddr]) {
         let table = self.large_table(PhysAddr(DEVICE_BASE - KERNEL_WINDOW));
         let device = Attributes {

@@ -5,6 +5,7 @@
 //! The kernel runs at exception level 1. Section numbers of the *Arm Architecture Reference Manual for
 //! A-profile architecture* are those of DDI 0487, issue J.a.
 #![no_std]
+#![cfg_attr(target_os = "none", feature(optimize_attribute))]
 
 mod boot;
 mod cache;

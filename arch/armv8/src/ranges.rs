@@ -24,6 +24,7 @@ impl Ranges {
     }
 
     /// Adds a range. An empty range, or one for which there is no room, is dropped.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub(crate) fn add(&mut self, range: Range<PhysAddr>) {
         if range.start < range.end && self.count < CAPACITY {
             self.list[self.count] = range;
@@ -32,6 +33,7 @@ impl Ranges {
     }
 
     /// Removes whole pages, so that nothing of `hole` remains.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub(crate) fn remove(&mut self, hole: &Range<PhysAddr>, page: usize) {
         let start = PhysAddr(hole.start.0 & !(page - 1));
         let end = PhysAddr(hole.end.0.next_multiple_of(page));
@@ -44,6 +46,7 @@ impl Ranges {
     }
 
     /// Sorts the ranges by address.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub(crate) fn sort(&mut self) {
         kernel::boot::sort(&mut self.list[..self.count]);
     }

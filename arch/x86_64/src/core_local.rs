@@ -101,6 +101,7 @@ impl CoreLocal {
     ///
     /// # Safety
     /// Called once on each core.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub unsafe fn init(number: usize, stack: usize) -> &'static mut Self {
         let core = &raw mut OF_CORES;
         // SAFETY: this is the only call for this core, hence the only reference. Assembly code uses the
@@ -116,6 +117,7 @@ impl CoreLocal {
 
     /// Enables the defences that the kernel has and this processor needs; `root` is the kernel's.
     #[cfg(feature = "harden")]
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn harden(&mut self, speculation: &Speculation, root: PhysAddr) {
         let Hardening {
             isolation,

@@ -42,6 +42,7 @@ pub struct Features {
 
 impl Features {
     /// Queries CPUID.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn detect() -> Self {
         let cpuid = CpuId::with_cpuid_reader(CpuIdReaderNative);
         let features = cpuid.get_feature_info();
@@ -72,6 +73,7 @@ impl Features {
     /// # Safety
     /// Called at boot, on page tables that do not let user mode access memory that the kernel executes or
     /// reads.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub unsafe fn enable(&self) {
         // SAFETY: none of it changes the meaning of the kernel's own instructions; write protection and
         // supervisor-mode restrictions affect pages that the kernel does not write, execute or read.

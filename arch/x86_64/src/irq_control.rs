@@ -12,6 +12,7 @@ use crate::{Platform, X86_64};
 ///
 /// # Errors
 /// As specified by the ABI.
+#[cfg_attr(target_os = "none", optimize(size))]
 pub fn invoke<P: Platform>(
     kernel: &mut Kernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,

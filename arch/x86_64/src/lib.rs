@@ -15,6 +15,7 @@
 //! "Intel SDM" in comments is the Intel 64 and IA-32 Architectures Software Developer's Manual, order
 //! number 325462, by the section numbers of its edition of 2024.
 #![no_std]
+#![cfg_attr(target_os = "none", feature(optimize_attribute))]
 
 pub mod apic;
 mod arch;
@@ -124,6 +125,7 @@ impl<P: Platform> X86_64<P> {
     ///
     /// # Safety
     /// Called once, with the kernel's page tables in use and the processor's features enabled.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub unsafe fn new(machine: Machine<impl IntoIterator<Item = IoApic>>) -> Self {
         let Machine {
             features,

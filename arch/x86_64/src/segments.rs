@@ -62,6 +62,7 @@ pub struct Segments {
 
 impl Segments {
     /// Tables that are not loaded yet. The task state has no I/O permission map: port accesses fault.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub const fn new() -> Self {
         let mut descriptors = GlobalDescriptorTable::new();
         descriptors.append(Descriptor::kernel_code_segment());
@@ -78,6 +79,7 @@ impl Segments {
     ///
     /// # Safety
     /// Called once per core at boot; the tables are not moved.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub unsafe fn load(&mut self, core: usize) {
         let stacks = &raw mut STACKS;
         // SAFETY: only the end addresses are computed.

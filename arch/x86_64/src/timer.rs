@@ -88,6 +88,7 @@ pub enum Starting {
 
 impl Starting {
     /// Starts the timer of `apic`.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn new(apic: &mut LocalApic, has_deadline: bool) -> Self {
         if has_deadline {
             Timer::Deadline.start(apic);
@@ -100,6 +101,7 @@ impl Starting {
 
     /// The timer. Without deadlines its clock is measured by the time stamp counter, which has the given frequency, for a
     /// millisecond since the start or longer.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn complete(self, apic: &mut LocalApic, ticks_per_second: u64) -> Timer {
         let Self::Count(calibration) = self else {
             return Timer::Deadline;

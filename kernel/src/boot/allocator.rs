@@ -60,16 +60,19 @@ impl<A: Arch> BootAllocator<A> {
     ///
     /// # Panics
     /// If there is none: the machine cannot boot.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn alloc(&mut self, bits: usize) -> PhysAddr {
         take::<A>(&mut self.regions, &self.place, bits)
     }
 
     /// Puts a capability into the next initial slot.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn provide(&mut self, kernel: &mut Kernel<A>, cap: A::Cap) {
         self.provide_cap(kernel, Cap::Arch(cap));
     }
 
     /// Puts any capability into the next initial slot; returns whether one was free.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub(super) fn provide_cap(&mut self, kernel: &mut Kernel<A>, cap: Cap<A>) -> bool {
         let free = self.next_slot < self.cnode.slot_count();
         if free {
@@ -80,6 +83,7 @@ impl<A: Arch> BootAllocator<A> {
     }
 
     /// The initial CNode.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub(super) const fn cnode(&self) -> CNode<A> {
         self.cnode
     }
@@ -90,6 +94,7 @@ impl<A: Arch> BootAllocator<A> {
     }
 
     /// The slots from `start` on that are in use.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub(super) const fn region_from(&self, start: usize) -> SlotRegion {
         SlotRegion {
             start,
@@ -103,6 +108,7 @@ impl<A: Arch> BootAllocator<A> {
     }
 
     /// The first of the remaining regions of RAM that begin at this address or behind it.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub(super) fn free_region_from(&self, address: usize) -> Option<Range<usize>> {
         let rest = self.regions.iter();
         let rest = rest.filter(|region| region.start >= address && !region.is_empty());
@@ -123,6 +129,7 @@ pub fn sort(ranges: &mut [Range<PhysAddr>]) {
 
 /// Makes a region of its own, for a block of `2^bits` bytes and `beside` bytes behind it: as high as they fit into one
 /// region with the block aligned. `None` if they don't.
+#[cfg_attr(target_os = "none", optimize(size))]
 fn set_aside(
     regions: &mut [Range<usize>; REGIONS],
     bits: usize,
@@ -140,12 +147,14 @@ fn set_aside(
 }
 
 /// The start of the last block of `size` bytes in a region that is aligned to `2^bits`.
+#[cfg_attr(target_os = "none", optimize(size))]
 fn last_block(region: &Range<usize>, size: usize, bits: usize) -> Option<usize> {
     let start = region.end.checked_sub(size)? >> bits << bits;
     (start >= region.start).then_some(start)
 }
 
 /// Cuts a block out of a region. Memory after the block becomes a region of its own.
+#[cfg_attr(target_os = "none", optimize(size))]
 fn cut(regions: &mut [Range<usize>; REGIONS], index: usize, block: Range<usize>) {
     let behind = block.end..regions[index].end;
     regions[index].end = block.start;
@@ -159,6 +168,7 @@ fn cut(regions: &mut [Range<usize>; REGIONS], index: usize, block: Range<usize>)
 /// Takes an aligned block off the end of a region, and clears it: from a region in `place` if there is one, else from the
 /// region with the least aligned end, or the highest of several. This keeps large aligned blocks intact, and low memory,
 /// which devices may need.
+#[cfg_attr(target_os = "none", optimize(size))]
 fn take<A: Arch>(
     regions: &mut [Range<usize>; REGIONS],
     place: &Range<usize>,

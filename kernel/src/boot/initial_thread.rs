@@ -49,6 +49,7 @@ pub struct BootParameters<'a> {
 ///
 /// # Panics
 /// If the machine has too little memory, or there is no root task.
+#[cfg_attr(target_os = "none", optimize(size))]
 pub fn start<A: Arch>(kernel: &mut Kernel<A>, parameters: &BootParameters<'_>) {
     const { crate::object::check_sizes::<A>() };
     assert!(
@@ -163,11 +164,13 @@ impl Layout {
 }
 
 /// Bytes of a record. The next one follows directly, without alignment.
+#[cfg_attr(target_os = "none", optimize(size))]
 const fn record_length(data: &[u8]) -> usize {
     size_of::<BootInfoHeader>() + data.len()
 }
 
 /// Fills the initial slots in the ABI's order, and writes the boot information.
+#[cfg_attr(target_os = "none", optimize(size))]
 fn provide_everything<A: Arch>(
     kernel: &mut Kernel<A>,
     boot: &mut BootAllocator<A>,
@@ -240,6 +243,7 @@ fn provide_everything<A: Arch>(
     unsafe { page.write(info) };
 }
 
+#[cfg_attr(target_os = "none", optimize(size))]
 fn provide_sched_control<A: Arch>(
     kernel: &mut Kernel<A>,
     boot: &mut BootAllocator<A>,
@@ -253,6 +257,7 @@ fn provide_sched_control<A: Arch>(
 }
 
 /// Maps the pages of `addresses` to consecutive frames from `physical` on and provides their capabilities.
+#[cfg_attr(target_os = "none", optimize(size))]
 fn provide_frames<A: Arch>(
     kernel: &mut Kernel<A>,
     boot: &mut BootAllocator<A>,
@@ -271,6 +276,7 @@ fn provide_frames<A: Arch>(
 }
 
 /// Writes the extra boot information and provides the frames that hold it.
+#[cfg_attr(target_os = "none", optimize(size))]
 fn provide_extra<A: Arch>(
     kernel: &mut Kernel<A>,
     boot: &mut BootAllocator<A>,
@@ -320,6 +326,7 @@ fn provide_rings<A: Arch>(
     }
 }
 
+#[cfg_attr(target_os = "none", optimize(size))]
 fn start_thread<A: Arch>(
     kernel: &mut Kernel<A>,
     boot: &BootAllocator<A>,
@@ -334,7 +341,7 @@ fn start_thread<A: Arch>(
         (ThreadSlot::Buffer, slots::INIT_THREAD_IPC_BUFFER),
     ] {
         let source = boot.slot(slot);
-        let cap = kernel[source].cap();
+        let cap = kernel[source].unpack();
         if let Ok(cap) = kernel.derive_cap(source, cap) {
             kernel.insert_copy(source, thread_slot(thread, which), cap);
         }

@@ -32,6 +32,7 @@ impl Untypeds {
     }
 
     /// Adds device memory: everything below `top` that is in none of the ranges.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn add_devices<A: Arch>(
         &mut self,
         kernel: &mut Kernel<A>,
@@ -62,6 +63,7 @@ impl Untypeds {
     }
 
     /// Adds one region, split greedily from its start into aligned powers of two.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn add<A: Arch>(
         &mut self,
         kernel: &mut Kernel<A>,
@@ -85,6 +87,7 @@ impl Untypeds {
         }
     }
 
+    #[cfg_attr(target_os = "none", optimize(size))]
     fn add_one<A: Arch>(
         &mut self,
         kernel: &mut Kernel<A>,

@@ -50,13 +50,15 @@ impl<A: Arch> Capabilities<A> {
     }
 
     /// Whether no other capability refers to the same object. Capabilities to one object are neighbours.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn is_last_cap(&self, slot: Ptr<Slot<A>>) -> bool {
-        let cap = self[slot].cap();
+        let raw = self[slot].raw();
         let neighbours = [self[slot].previous(), self[slot].next()];
-        !neighbours
-            .into_iter()
-            .flatten()
-            .any(|other| self[other].cap().same_object(&cap))
+        !neighbours.into_iter().flatten().any(|other| {
+            // Capabilities of two kinds are not to the same object, and need not be unpacked.
+            self[other].raw().tag() == raw.tag()
+                && self[other].unpack().same_object(&self[slot].unpack())
+        })
     }
 
     /// Fills an empty slot and inserts it in the list directly after `before`.
@@ -92,7 +94,7 @@ impl<A: Arch> Capabilities<A> {
 
     /// Puts a copy, or a capability issued from a control capability, into an empty slot after its source.
     pub fn insert_copy(&mut self, source: Ptr<Slot<A>>, slot: Ptr<Slot<A>>, cap: Cap<A>) {
-        let original = self[source].cap();
+        let original = self[source].unpack();
         // A copy heads a family of its own only if it differs from its source in what defines a family.
         let heads_family = match (&original, &cap) {
             (Cap::Untyped(_), Cap::Untyped(_)) => true,
@@ -162,6 +164,7 @@ impl<A: Arch> Capabilities<A> {
 
     /// Exchanges the contents of two slots, each capability changed to the one given for it. Their positions in
     /// the tree do not change. Either slot may be empty.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn swap_slots(&mut self, first: (Ptr<Slot<A>>, Cap<A>), second: (Ptr<Slot<A>>, Cap<A>)) {
         if first.0 == second.0 {
             return;

@@ -110,6 +110,7 @@ impl<T> BadgedCap<T> {
     }
 
     /// The capability with its rights reduced to the intersection with `rights`.
+    #[cfg_attr(target_os = "none", optimize(size))]
     fn mask_rights(self, rights: Rights) -> Self {
         let rights = self.rights.intersection(rights);
         Self { rights, ..self }
@@ -251,6 +252,7 @@ impl<A: Arch> Cap<A> {
     /// The capability with its rights reduced to the intersection with `rights` (seL4 reference manual,
     /// section "Capability Rights").
     #[must_use]
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn mask_rights(self, rights: Rights) -> Self {
         match self {
             Self::Endpoint(cap) => Self::Endpoint(cap.mask_rights(rights)),
@@ -269,6 +271,7 @@ impl<A: Arch> Cap<A> {
     ///
     /// # Errors
     /// [`Error::IllegalOperation`] if the data is invalid.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn update_data(self, moved: bool, data: usize) -> Result<Self, Error> {
         let updated = match self {
             Self::Endpoint(cap) => cap.with_badge(moved, data).map(Self::Endpoint),

@@ -76,6 +76,13 @@ impl<A: Arch> Slot<A> {
         Cap::decode(self.raw())
     }
 
+    /// The same for callers that need not be fast, and contain no code that unpacks.
+    #[cfg_attr(target_os = "none", optimize(size))]
+    #[inline(never)]
+    pub(crate) fn unpack(&self) -> Cap<A> {
+        self.cap()
+    }
+
     /// Changes the capability and keeps its position in the tree: for state of an object that is stored in
     /// its capability (watermarks, mappings).
     #[inline(always)]

@@ -37,6 +37,7 @@ impl<A: Arch> Invocation<A> {
     }
 
     /// Copy, Mint, Move and Mutate.
+    #[cfg_attr(target_os = "none", optimize(size))]
     fn transfer_cap(&self, kernel: &mut Kernel<A>, target: Ptr<Slot<A>>) -> Done {
         self.require(4, 1)?;
         ensure(kernel[target].is_empty(), Error::DeleteFirst)?;
@@ -84,12 +85,13 @@ impl<A: Arch> Kernel<A> {
     fn occupied(&self, slot: Ptr<Slot<A>>, source: bool, depth: usize) -> Result<Cap<A>, Error> {
         let failure = LookupFailure::MissingCapability { bits_left: depth };
         ensure(!self[slot].is_empty(), Error::Lookup { source, failure })?;
-        Ok(self[slot].cap())
+        Ok(self[slot].unpack())
     }
 }
 
 impl<A: Arch> Invocation<A> {
     /// Moves the pivot to the target and the source to the pivot. Both may get new guards.
+    #[cfg_attr(target_os = "none", optimize(size))]
     fn rotate_caps(&self, kernel: &mut Kernel<A>, target: Ptr<Slot<A>>) -> Done {
         self.require(8, 2)?;
         let word = |index| self.word(kernel, index);
@@ -120,8 +122,9 @@ impl<A: Arch> Invocation<A> {
         Ok(())
     }
 
+    #[cfg_attr(target_os = "none", optimize(size))]
     fn cancel_badged_sends(&self, kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Done {
-        match kernel[slot].cap() {
+        match kernel[slot].unpack() {
             Cap::Endpoint(cap) if cap.rights == Rights::ALL => match cap.badge {
                 0 => Ok(()),
                 badge => Ok(kernel.cancel_badged_sends(self.caller, cap.object, badge)?),
@@ -134,13 +137,14 @@ impl<A: Arch> Invocation<A> {
     /// that already wait there remain in the wait queue.
     ///
     /// Words 0 and 1 name the slot, as in all methods of CNodes; the threshold and the flags follow.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub(super) fn set_threshold(&self, kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Done {
         self.require(if WORD_BITS == 64 { 4 } else { 5 }, 0)?;
         let (threshold, next) = self.time(kernel, 2);
         let flags = self.word(kernel, next);
 
         // Only a holder of the original capability, which can mint badges, may set the threshold.
-        let endpoint = match kernel[slot].cap() {
+        let endpoint = match kernel[slot].unpack() {
             Cap::Endpoint(EndpointCap {
                 object,
                 badge: 0,

@@ -200,6 +200,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Wakes one thread that is blocked at the former endpoint or notification. Removes the zombie if there is none.
+    #[cfg_attr(target_os = "none", optimize(size))]
     fn wake_one_or_remove(&mut self, slot: Ptr<Slot<A>>, zombie: Zombie<A>) {
         let wakes = match zombie {
             Zombie::Slots(_) => false,
@@ -212,12 +213,14 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// The slot to be emptied is the root itself, which must be emptied last.
+    #[cfg_attr(target_os = "none", optimize(size))]
+    #[inline(never)]
     fn step_at_root(&mut self, root: Ptr<Slot<A>>, zombie: ZombieSlots<A>) -> Ptr<Slot<A>> {
         let first = zombie.slot(0);
         if first == root {
             self.remove_cap(root);
         } else {
-            let moved_up = self[first].cap();
+            let moved_up = self[first].unpack();
             self.swap_slots(
                 (root, Cap::Zombie(Zombie::Slots(zombie))),
                 (first, moved_up),
@@ -227,6 +230,8 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Moves the zombie in `slot`, the last slot of `zombie`, to the root.
+    #[cfg_attr(target_os = "none", optimize(size))]
+    #[inline(never)]
     fn descend(
         &mut self,
         root: Ptr<Slot<A>>,
@@ -250,7 +255,7 @@ impl<A: Arch> Kernel<A> {
             return slot;
         }
         let park = child.slot(park);
-        let moved_up = self[park].cap();
+        let moved_up = self[park].unpack();
         self.swap_slots((slot, Cap::Zombie(Zombie::Slots(zombie))), (park, moved_up));
         root
     }

@@ -11,6 +11,7 @@ use crate::object::{DomainEntry, MAX_DURATION};
 use crate::time::Ticks;
 
 impl<A: Arch> Invocation<A> {
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub(super) fn invoke_domain(&self, kernel: &mut Kernel<A>) -> Outcome {
         match self.method {
             Method::DomainSetSet => self.set_domain(kernel),
@@ -20,6 +21,7 @@ impl<A: Arch> Invocation<A> {
         }
     }
 
+    #[cfg_attr(target_os = "none", optimize(size))]
     fn set_domain(&self, kernel: &mut Kernel<A>) -> Outcome {
         self.require(1, 0)?;
         let domain = self.word(kernel, 0);
@@ -32,6 +34,7 @@ impl<A: Arch> Invocation<A> {
         Ok(Answer::Nothing)
     }
 
+    #[cfg_attr(target_os = "none", optimize(size))]
     fn configure_schedule(&self, kernel: &mut Kernel<A>) -> Outcome {
         self.require(if WORD_BITS == 64 { 3 } else { 4 }, 0)?;
         let index = self.number_in(kernel, 0, 0..=DOMAIN_SCHEDULE_LENGTH - 2)?;
@@ -52,6 +55,7 @@ impl<A: Arch> Invocation<A> {
         Ok(Answer::Nothing)
     }
 
+    #[cfg_attr(target_os = "none", optimize(size))]
     fn set_schedule_start(&self, kernel: &mut Kernel<A>) -> Outcome {
         self.require(1, 0)?;
         let index = self.number_in(kernel, 0, 0..=DOMAIN_SCHEDULE_LENGTH - 1)?;

@@ -101,7 +101,7 @@ impl<A: Arch> Invocation<A> {
 
     /// Extra capability `index`; null for an empty slot.
     pub fn extra_cap(&self, kernel: &Kernel<A>, index: usize) -> Cap<A> {
-        self.extra[index].map_or(Cap::Null, |slot| kernel[slot].cap())
+        self.extra[index].map_or(Cap::Null, |slot| kernel[slot].unpack())
     }
 
     /// Applies `action` to a range of addresses, piece by piece, with a preemption point between two pieces. When

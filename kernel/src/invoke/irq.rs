@@ -18,6 +18,7 @@ pub(crate) fn is_taken<A: Arch>(kernel: &Kernel<A>, irq: Irq) -> bool {
 impl<A: Arch> Kernel<A> {
     /// Issues the handler of a line into `slot`, as a child of the capability in `control`, and unmasks the
     /// line.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn issue_irq_handler(&mut self, irq: Irq, control: Ptr<Slot<A>>, slot: Ptr<Slot<A>>) {
         self.irqs[irq.0].state = IrqState::Issued;
         self.insert_copy(control, slot, Cap::IrqHandler(irq));
@@ -31,6 +32,7 @@ impl<A: Arch> Invocation<A> {
     ///
     /// # Errors
     /// [`Error::RevokeFirst`] if the line is in use; as for [`Invocation::find_empty_slot`].
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn find_irq_slot(
         &self,
         kernel: &mut Kernel<A>,
@@ -41,6 +43,7 @@ impl<A: Arch> Invocation<A> {
         self.find_empty_slot(kernel, 0, place)
     }
 
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub(super) fn invoke_irq_control(&self, kernel: &mut Kernel<A>) -> Outcome {
         if self.method != Method::IrqIssueIrqHandler {
             return A::invoke_irq_control(kernel, self);

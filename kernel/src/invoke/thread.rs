@@ -77,6 +77,7 @@ pub(super) fn reload_if_current<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thr
 }
 
 impl<A: Arch> Invocation<A> {
+    #[cfg_attr(target_os = "none", optimize(size))]
     fn read_registers(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Outcome {
         self.require(2, 0)?;
         let suspend = self.word(kernel, 0) & 1 != 0;
@@ -116,6 +117,7 @@ impl<A: Arch> Invocation<A> {
         Ok(())
     }
 
+    #[cfg_attr(target_os = "none", optimize(size))]
     fn copy_registers(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Done {
         self.require(1, 1)?;
         let flags = self.word(kernel, 0);
@@ -164,6 +166,7 @@ impl<A: Arch> Invocation<A> {
     }
 
     /// A criticality argument, limited likewise.
+    #[cfg_attr(target_os = "none", optimize(size))]
     fn controlled_criticality(&self, kernel: &Kernel<A>) -> Result<u8, Error> {
         self.require(1, 1)?;
         let limit = kernel[self.first_thread(kernel)?].max_controlled_criticality;
@@ -198,12 +201,13 @@ impl<A: Arch> Invocation<A> {
         extra: usize,
     ) -> Done {
         let slot = thread_slot(thread, which);
+        let before = self.packed_extra(kernel, extra);
         let cap = self.extra_cap(kernel, extra);
         kernel.delete(slot)?;
-        if let Some(source) = self.extra[extra] {
+        if let Some(found) = self.extra[extra] {
             let source = Source {
-                slot: source,
-                before: cap,
+                slot: found,
+                before,
                 cap,
             };
             self.insert_if_unchanged(kernel, thread, slot, source);
@@ -278,6 +282,7 @@ pub(super) fn check_released<A: Arch>(
 }
 
 impl<A: Arch> Invocation<A> {
+    #[cfg_attr(target_os = "none", optimize(size))]
     fn bind_notification(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Done {
         self.require(0, 1)?;
         allow(kernel[thread].bound_notification.is_none())?;
@@ -292,6 +297,7 @@ impl<A: Arch> Invocation<A> {
         Ok(())
     }
 
+    #[cfg_attr(target_os = "none", optimize(size))]
     fn set_flags(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Outcome {
         self.require(2, 0)?;
         let clear = self.word(kernel, 0);

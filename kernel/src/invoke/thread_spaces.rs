@@ -9,13 +9,13 @@ use crate::arch::{Arch, ArchCap};
 use crate::cap::Cap;
 use crate::object::{Thread, ThreadSlot, thread_slot};
 use crate::sched::work;
-use crate::slot::Slot;
+use crate::slot::{RawCap, Slot};
 use crate::token::Ptr;
 
 /// A capability to be installed in a thread: its source slot, its value there, and the value to install.
 pub(super) struct Source<A: Arch> {
     pub(super) slot: Ptr<Slot<A>>,
-    pub(super) before: Cap<A>,
+    pub(super) before: RawCap,
     pub(super) cap: Cap<A>,
 }
 
@@ -32,6 +32,7 @@ impl<A: Arch> Invocation<A> {
     }
 
     /// `TCB_SetSpace`: capability space, address space and fault handler.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub(super) fn set_space(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Done {
         self.require(2, 3)?;
         let (cspace, vspace) = self.decode_spaces(kernel, thread, 1)?;
@@ -89,7 +90,7 @@ impl<A: Arch> Invocation<A> {
     }
 
     /// What a copy of extra capability `extra` is, with new data unless that is zero.
-    #[inline(always)]
+    #[inline(never)]
     fn derive_extra(
         &self,
         kernel: &mut Kernel<A>,
@@ -97,10 +98,11 @@ impl<A: Arch> Invocation<A> {
         data: usize,
     ) -> Result<Source<A>, Error> {
         let slot = self.extra_slot(extra);
-        let before = kernel[slot].cap();
+        let before = kernel[slot].raw();
+        let cap = kernel[slot].unpack();
         let cap = match data {
-            0 => before,
-            _ => before.update_data(false, data).unwrap_or(Cap::Null),
+            0 => cap,
+            _ => cap.update_data(false, data).unwrap_or(Cap::Null),
         };
         let cap = kernel.derive_cap(slot, cap)?;
         Ok(Source { slot, before, cap })
@@ -110,7 +112,7 @@ impl<A: Arch> Invocation<A> {
 /// Whether replacing the capability in this slot would take long, because it is the last one to a CNode or
 /// thread, or a zombie.
 fn is_being_deleted<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> bool {
-    match kernel[slot].cap() {
+    match kernel[slot].unpack() {
         Cap::CNode(_) | Cap::Thread(_) => kernel.is_last_cap(slot),
         Cap::Zombie(_) => true,
         _ => false,
@@ -160,9 +162,9 @@ impl<A: Arch> Invocation<A> {
         slot: Ptr<Slot<A>>,
         source: Source<A>,
     ) {
-        let thread_cap = kernel[self.slot].cap();
+        let thread_cap = kernel[self.slot].unpack();
         let still_there = matches!(thread_cap, Cap::Thread(found) if found == thread);
-        let unchanged = kernel[source.slot].raw() == source.before.encode();
+        let unchanged = kernel[source.slot].raw() == source.before;
         if still_there && unchanged && !source.cap.is_null() && kernel[slot].is_empty() {
             kernel.insert_copy(source.slot, slot, source.cap);
         }

@@ -31,6 +31,7 @@ impl Reading {
     }
 
     /// Reads both counters when the reference counter changes, for one that is slower than its reading.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn at_change(counter: impl Fn() -> u64, reference: impl Fn() -> u32) -> Self {
         let mut before = counter();
         let former = reference();
@@ -87,6 +88,7 @@ pub struct Calibration {
 
 impl Calibration {
     /// Begins a measurement with the most exact of some readings.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn begin(read: &dyn Fn() -> Reading) -> Self {
         let mut start = read();
         for _ in 1..FIRST_READINGS {
@@ -100,6 +102,7 @@ impl Calibration {
 
     /// Measures until the error is small enough; the most exact result if it does not become so in time. The readings are
     /// those of `begin`, at most half a round of the reference counter later.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn end(self, reference: &Reference, enough: u64, read: &dyn Fn() -> Reading) -> Frequency {
         let mut best: Option<Frequency> = None;
         loop {
@@ -122,6 +125,7 @@ impl Calibration {
 
 impl Reference {
     /// The frequency of the measured counter by two readings, which are so many ticks apart.
+    #[cfg_attr(target_os = "none", optimize(size))]
     fn frequency_between(&self, start: &Reading, end: &Reading, counts: u64) -> Frequency {
         // Twice the ticks between the middles of the readings, each of which is off by at most half of the time of its
         // reading.

@@ -20,6 +20,7 @@ use crate::spaces::AddressSpaces;
 const INITIAL_POOL: usize = 0;
 
 /// Makes the initial address space, with all tables that `range` needs.
+#[cfg_attr(target_os = "none", optimize(size))]
 pub fn boot_space<A: Aarch32>(
     kernel: &mut Kernel<A>,
     boot: &mut BootAllocator<A>,
@@ -65,6 +66,7 @@ pub fn boot_space<A: Aarch32>(
 ///
 /// # Panics
 /// If [`boot_space`] made no table for the address.
+#[cfg_attr(target_os = "none", optimize(size))]
 pub fn boot_map<A: Aarch32>(
     space: &BootSpace<Capability>,
     address: usize,

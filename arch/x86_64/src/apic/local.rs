@@ -92,6 +92,7 @@ impl LocalApic {
     ///
     /// # Safety
     /// The registers are mapped there, uncached, and no other code uses them.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub unsafe fn enable(x2apic: bool, registers: usize) -> Self {
         let (base, mut flags) = ApicBase::read();
         flags.insert(ApicBaseFlags::LAPIC_ENABLE);

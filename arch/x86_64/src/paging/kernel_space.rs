@@ -95,6 +95,7 @@ impl KernelSpace {
     /// # Safety
     /// Called once, with boot tables that map the first GiB of memory in the window and the image; the pages
     /// of `spare` have no other use.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub unsafe fn build(
         sections: &[(Range<usize>, Access)],
         memory_end: usize,
@@ -202,6 +203,7 @@ impl KernelSpace {
     ///
     /// # Panics
     /// If there are more than 512, which can happen only at boot.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn map_device(&mut self, page: PhysAddr) -> usize {
         self.tables.devices.entries[self.devices] = Entry::new(page, DEVICE);
         self.devices += 1;

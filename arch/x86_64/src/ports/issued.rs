@@ -116,6 +116,7 @@ impl IssuedPorts {
     }
 
     /// Makes an issued range available again.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn release(&mut self, range: PortsCap) {
         let (ends, between) = parts(range);
         for (block, ports) in ends.into_iter().flatten() {

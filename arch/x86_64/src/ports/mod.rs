@@ -20,6 +20,7 @@ use crate::{Platform, X86_64};
 ///
 /// # Errors
 /// As specified by the ABI.
+#[cfg_attr(target_os = "none", optimize(size))]
 pub fn invoke_control<P: Platform>(
     kernel: &mut Kernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,
@@ -50,6 +51,7 @@ pub fn invoke_control<P: Platform>(
 ///
 /// # Errors
 /// As specified by the ABI.
+#[cfg_attr(target_os = "none", optimize(size))]
 pub fn invoke<P: Platform>(
     kernel: &Kernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,

@@ -21,6 +21,7 @@ const TABLE_BITS: usize = 12;
 ///
 /// # Panics
 /// If the allocator does, which can happen only at boot.
+#[cfg_attr(target_os = "none", optimize(size))]
 pub fn boot_space<P: Platform>(
     kernel: &mut Kernel<X86_64<P>>,
     boot: &mut BootAllocator<X86_64<P>>,
@@ -88,6 +89,7 @@ pub fn boot_space<P: Platform>(
 }
 
 /// Maps one frame, readable and writable. x86 user mappings are always executable.
+#[cfg_attr(target_os = "none", optimize(size))]
 pub fn boot_map(space: &BootSpace<Cap>, address: usize, at: PhysAddr) -> Cap {
     let Cap::Root(root) = space.root else {
         unreachable!("made by `boot_space`")

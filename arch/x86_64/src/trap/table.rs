@@ -47,6 +47,7 @@ pub fn visible() -> core::ops::Range<usize> {
 ///
 /// # Safety
 /// Called once at boot.
+#[cfg_attr(target_os = "none", optimize(size))]
 pub unsafe fn fill() {
     use vectors::exception::{BREAKPOINT, DEBUG, DOUBLE_FAULT, MACHINE_CHECK, NON_MASKABLE};
     let table = &raw mut TABLE;

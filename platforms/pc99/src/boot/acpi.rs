@@ -19,6 +19,7 @@ impl Acpi {
     ///
     /// # Safety
     /// Memory up to `memory_end` is mapped in the window.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub unsafe fn find(memory_end: usize) -> Option<Self> {
         const SIGNATURE: &[u8] = b"RSD PTR ";
         /// Bytes that the checksum covers in all versions.
@@ -42,11 +43,13 @@ impl Acpi {
     }
 
     /// The root pointer, in the form that users get.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn root_pointer(&self) -> &'static [u8] {
         self.pointer
     }
 
     /// The table at an address, if it is in memory and its checksum is correct.
+    #[cfg_attr(target_os = "none", optimize(size))]
     fn table(&self, address: usize) -> Option<&'static [u8]> {
         let fits = |size: usize| {
             address
@@ -68,6 +71,7 @@ impl Acpi {
 
     /// The table with a signature, found through the extended root table if there is one (section 5.2.8),
     /// otherwise through the old one.
+    #[cfg_attr(target_os = "none", optimize(size))]
     fn find_table(&self, signature: &[u8; 4]) -> Option<&'static [u8]> {
         let revision = self.pointer[15];
         let extended = if revision >= 2 {
@@ -94,6 +98,7 @@ impl Acpi {
 
     /// The physical addresses of the I/O APICs, from the multiple APIC description table (section
     /// 5.2.12).
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn io_apics(&self) -> impl Iterator<Item = usize> + use<> {
         /// Type of the entries for I/O APICs; the address is at offset 4.
         const IO_APIC: u8 = 1;
@@ -104,6 +109,7 @@ impl Acpi {
 
     /// The identifiers of the local APICs of usable processors, from the same table.
     #[cfg(feature = "smp")]
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn local_apics(&self) -> impl Iterator<Item = u32> + use<> {
         /// Types of the entries for processors, with 8-bit and with 32-bit identifiers.
         const LOCAL_APIC: u8 = 0;

@@ -63,6 +63,7 @@ macro_rules! address_of {
 }
 
 /// Boots the kernel and exits to the initial thread.
+#[cfg_attr(target_os = "none", optimize(size))]
 pub extern "C" fn start(magic: u32, information: u32) -> ! {
     crate::serial::COM1.init();
     #[cfg(feature = "log")]
@@ -188,6 +189,7 @@ pub extern "C" fn start(magic: u32, information: u32) -> ! {
 
 /// Prints the attacks to which the processor is vulnerable and against which this kernel has no mitigation.
 #[cfg(feature = "debug")]
+#[cfg_attr(target_os = "none", optimize(size))]
 fn tell_what_is_open() {
     let needs = Speculation::detect();
     for (needed, built, attack) in [
@@ -208,6 +210,7 @@ fn tell_what_is_open() {
 }
 
 /// Unused RAM, as far as the window can map it.
+#[cfg_attr(target_os = "none", optimize(size))]
 fn usable_ram(
     information: &Information,
     image: &Range<PhysAddr>,
@@ -229,6 +232,7 @@ fn usable_ram(
 }
 
 /// The end of the memory that the window must map: RAM, and below 4 GiB also the firmware's tables.
+#[cfg_attr(target_os = "none", optimize(size))]
 fn memory_end(information: &Information) -> usize {
     const LOW: usize = 1 << 32;
     information
@@ -240,6 +244,7 @@ fn memory_end(information: &Information) -> usize {
 }
 
 /// A cleared page for the kernel's page tables.
+#[cfg_attr(target_os = "none", optimize(size))]
 fn spare_page(ram: &mut Ranges<REGIONS>) -> PhysAddr {
     let Some(page) = ram.take_below(BOOT_WINDOW, PAGE) else {
         panic!("there is no memory for the kernel's page tables");
@@ -254,12 +259,14 @@ fn spare_page(ram: &mut Ranges<REGIONS>) -> PhysAddr {
 /// The parts of the image, with the rights that the kernel needs. The guard pages below the stacks are in
 /// none of them.
 #[cfg(not(feature = "smp"))]
+#[cfg_attr(target_os = "none", optimize(size))]
 fn sections() -> [(Range<usize>, Access); 4] {
     parts()
 }
 
 /// The same; the stacks of further cores are among the variables.
 #[cfg(feature = "smp")]
+#[cfg_attr(target_os = "none", optimize(size))]
 fn sections() -> [(Range<usize>, Access); 4 + smp::STACKS] {
     let [text, rodata, data, stack] = parts();
     let mut rest = data.0;
@@ -277,6 +284,7 @@ fn sections() -> [(Range<usize>, Access); 4 + smp::STACKS] {
     all
 }
 
+#[cfg_attr(target_os = "none", optimize(size))]
 fn parts() -> [(Range<usize>, Access); 4] {
     [
         (
@@ -298,6 +306,7 @@ fn parts() -> [(Range<usize>, Access); 4] {
     ]
 }
 
+#[cfg_attr(target_os = "none", optimize(size))]
 fn io_apics(
     acpi: Option<&Acpi>,
     space: &mut KernelSpace,
@@ -322,6 +331,7 @@ fn io_apics(
 }
 
 /// The counters that firmware describes. Users get them after boot.
+#[cfg_attr(target_os = "none", optimize(size))]
 fn counters(acpi: Option<&Acpi>, space: &mut KernelSpace) -> Counters {
     let registers = acpi.and_then(Acpi::event_timer);
     let registers = registers.map(|address| map_registers(space, address));
@@ -333,6 +343,7 @@ fn counters(acpi: Option<&Acpi>, space: &mut KernelSpace) -> Counters {
 }
 
 /// Maps the page of a device's registers; returns the virtual address of these.
+#[cfg_attr(target_os = "none", optimize(size))]
 fn map_registers(space: &mut KernelSpace, address: usize) -> usize {
     space.map_device(PhysAddr(address / PAGE * PAGE)) + address % PAGE
 }

@@ -26,6 +26,7 @@ struct Segment {
 }
 
 /// The segments of a file.
+#[cfg_attr(target_os = "none", optimize(size))]
 fn segments(file: &'static [u8]) -> impl Iterator<Item = Segment> + Clone {
     let (table, size, count) = (
         number::<8>(file, 32),
@@ -60,6 +61,7 @@ fn segments(file: &'static [u8]) -> impl Iterator<Item = Segment> + Clone {
 ///
 /// # Panics
 /// If the file cannot be a task, or is too large: the machine cannot boot.
+#[cfg_attr(target_os = "none", optimize(size))]
 pub unsafe fn load<const CAPACITY: usize>(
     module: &Range<PhysAddr>,
     ram: &mut Ranges<CAPACITY>,

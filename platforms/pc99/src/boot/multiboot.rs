@@ -44,6 +44,7 @@ impl Information {
     }
 
     /// The memory of the first module.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn module(&self) -> Option<Range<PhysAddr>> {
         if !self.has(flag::MODULES) || number::<4>(self.bytes, 20) == 0 {
             return None;
@@ -55,6 +56,7 @@ impl Information {
     }
 
     /// The memory map in the loader's format: entries of variable size.
+    #[cfg_attr(target_os = "none", optimize(size))]
     fn raw_map(&self) -> &'static [u8] {
         if !self.has(flag::MEMORY_MAP) {
             return &[];
@@ -64,6 +66,7 @@ impl Information {
     }
 
     /// The entries of the memory map: base, length and type, 20 bytes each.
+    #[cfg_attr(target_os = "none", optimize(size))]
     fn entries(&self) -> impl Iterator<Item = &'static [u8]> {
         let mut rest = self.raw_map();
         core::iter::from_fn(move || {
@@ -75,6 +78,7 @@ impl Information {
     }
 
     /// The memory map.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn regions(&self) -> impl Iterator<Item = Region> {
         const AVAILABLE: usize = 1;
         self.entries().map(|entry| {

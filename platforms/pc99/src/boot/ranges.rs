@@ -20,6 +20,7 @@ impl<const CAPACITY: usize> Ranges<CAPACITY> {
     }
 
     /// Adds a range. It is dropped if it is empty or the list is full.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn add(&mut self, range: Range<PhysAddr>) {
         if range.start < range.end && self.count < CAPACITY {
             self.list[self.count] = range;
@@ -28,6 +29,7 @@ impl<const CAPACITY: usize> Ranges<CAPACITY> {
     }
 
     /// Removes all addresses in `hole`.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn remove(&mut self, hole: &Range<PhysAddr>) {
         let mut rest = Self::new();
         for range in self.as_slice() {
@@ -38,6 +40,7 @@ impl<const CAPACITY: usize> Ranges<CAPACITY> {
     }
 
     /// Takes `size` bytes off the end of the highest range that ends at or below `limit`.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn take_below(&mut self, limit: PhysAddr, size: usize) -> Option<PhysAddr> {
         let list = &mut self.list[..self.count];
         let fits = |range: &&mut Range<PhysAddr>| {
@@ -49,6 +52,7 @@ impl<const CAPACITY: usize> Ranges<CAPACITY> {
     }
 
     /// Sorts the ranges by address.
+    #[cfg_attr(target_os = "none", optimize(size))]
     pub fn sort(&mut self) {
         kernel::boot::sort(&mut self.list[..self.count]);
     }

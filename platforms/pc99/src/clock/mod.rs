@@ -25,6 +25,7 @@ pub struct Counters {
 
 /// The frequency of the time stamp counter in whole MHz, the unit of the ABI, so that kernel and users
 /// convert times equally.
+#[cfg_attr(target_os = "none", optimize(size))]
 pub fn time_stamp_megahertz(counters: impl FnOnce() -> Counters) -> u64 {
     let hertz = told().unwrap_or_else(|| {
         let (source, measured) = measure(counters());
@@ -47,6 +48,7 @@ fn told() -> Option<u64> {
 }
 
 /// Measures the time stamp counter; returns by which counter.
+#[cfg_attr(target_os = "none", optimize(size))]
 fn measure(counters: Counters) -> (&'static str, Frequency) {
     match counters {
         Counters {
@@ -63,6 +65,7 @@ fn measure(counters: Counters) -> (&'static str, Frequency) {
 
 /// Measures by a counter of this frequency and this largest count: for a millisecond or longer, the shortest time for which a
 /// high precision event timer has its specified accuracy, and for at most 20 ms.
+#[cfg_attr(target_os = "none", optimize(size))]
 fn by(frequency: u64, last: u32, read: &dyn Fn() -> Reading) -> Frequency {
     let reference = Reference {
         frequency,

@@ -22,6 +22,8 @@ const PAGE: usize = 4096;
 const DEVICE_TOP: u64 = 1 << 32;
 
 /// Sets up the machine, then the kernel and the initial thread.
+#[cfg_attr(target_os = "none", optimize(size))]
+#[inline(never)]
 pub(crate) fn boot<P: Platform>(
     kernels: &'static Kernels<Machine<P>>,
     irqs: Irqs<Machine<P>>,
@@ -112,6 +114,7 @@ fn start_others<P: Platform>(kernel: &mut kernel::Kernel<Machine<P>>) -> usize {
 
 /// Sets up a secondary core and its kernel; then waits until the boot core releases it.
 #[cfg(feature = "smp")]
+#[cfg_attr(target_os = "none", optimize(size))]
 pub(crate) fn boot_core<P: Platform>(
     kernels: &'static Kernels<Machine<P>>,
     number: usize,

@@ -124,6 +124,7 @@ const fn attributes(access: Access, executable: bool) -> Attributes {
 
 /// Allows the kernel to execute its code, to read its constants, and to read and write the remaining RAM;
 /// maps devices; and removes the identity mapping that boot code made.
+#[cfg_attr(target_os = "none", optimize(size))]
 pub(crate) fn protect<P: Platform>() {
     assert_eq!(&raw const RAM_START as usize, P::DATA.ram.start.0);
     assert_eq!(&raw const LINKED_BASE as usize, KERNEL_BASE);
@@ -205,6 +206,7 @@ pub(crate) fn map_core_entry<P: Platform>(mapped: bool) {
 }
 
 /// Maps the first page of the image, which begins with the vectors, also at `address`.
+#[cfg_attr(target_os = "none", optimize(size))]
 fn map_vectors<P: Platform>(address: usize) {
     let table = kernel_table::<P>(IMAGE_SECTIONS);
     let code = Machine::<P>::to_physical(KERNEL_BASE);
@@ -244,6 +246,7 @@ fn image_attributes(address: usize) -> Attributes {
 }
 
 /// Removes the part of the window behind the end of RAM.
+#[cfg_attr(target_os = "none", optimize(size))]
 pub(crate) fn limit_window<P: Platform>(end: PhysAddr) {
     let last = (KERNEL_BASE + WINDOW_SIZE) >> SECTION_BITS;
     let first = (Machine::<P>::to_virtual(end) >> SECTION_BITS).min(last);

@@ -106,7 +106,7 @@ impl<A: Arch> Invocation<A> {
 }
 
 fn range(minimum: Microseconds, maximum: Microseconds) -> Error {
-    Error::range(minimum.0 as usize, maximum.0 as usize)
+    Error::range(minimum.word(), maximum.word())
 }
 
 fn perform<A: Arch>(kernel: &mut Kernel<A>, request: &Configure<A>, core: usize) {

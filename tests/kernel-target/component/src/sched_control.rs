@@ -119,6 +119,11 @@ fn surplus_is_ignored(test: &mut Test) -> Outcome {
     Ok(())
 }
 
+/// The error of a time that is not at least [`LEAST`] and at most this; bounds beyond a word are the greatest word.
+fn range_up_to(greatest: u64) -> Result {
+    range(LEAST as usize, greatest.try_into().unwrap_or(usize::MAX))
+}
+
 fn contexts_must_be_contexts(test: &mut Test) -> Outcome {
     let endpoint: Endpoint = test.create()?;
     let empty = test.empty_slot()?;
@@ -138,9 +143,9 @@ fn contexts_must_be_contexts(test: &mut Test) -> Outcome {
 }
 
 fn times_have_a_least_value(test: &mut Test) -> Outcome {
-    let greatest = greatest(test)? as usize;
+    let greatest = greatest(test)?;
     let context = context(test)?;
-    let error = range(LEAST as usize, greatest);
+    let error = range_up_to(greatest);
     for (budget, period) in [(0, 0), (0, 1000), (19, 1000), (19, 19), (20, 19), (20, 0)] {
         check_eq!(configure(test, context, budget, period, 0), error);
     }
@@ -153,7 +158,7 @@ fn times_have_a_least_value(test: &mut Test) -> Outcome {
 fn times_have_a_greatest_value(test: &mut Test) -> Outcome {
     let greatest = greatest(test)?;
     let context = context(test)?;
-    let error = range(LEAST as usize, greatest as usize);
+    let error = range_up_to(greatest);
     // Every clock can represent more than a year.
     check!(greatest > 365 * 24 * 3600 * 1_000_000);
     for time in [greatest + 1, greatest * 2, u64::MAX / 2, u64::MAX] {
@@ -172,13 +177,17 @@ fn times_have_sixty_four_bits(test: &mut Test) -> Outcome {
     check_eq!(configure(test, context, 200, long, 0), Ok(()));
     check_eq!(configure(test, context, 1 << 32, long, 0), Ok(()));
     check_eq!(configure(test, context, long, 200, 0), range(20, 200));
+    check_eq!(
+        configure(test, context, long + 1, long, 0),
+        range_up_to(long)
+    );
     Ok(())
 }
 
 fn budgets_end_at_the_period(test: &mut Test) -> Outcome {
     let context = context(test)?;
     for (budget, period) in [(21, 20), (1001, 1000), (1 << 40, 5000)] {
-        let error = range(LEAST as usize, period as usize);
+        let error = range_up_to(period);
         check_eq!(configure(test, context, budget, period, 0), error);
     }
     Ok(())
@@ -203,9 +212,8 @@ fn extra_refills_end_with_the_object(test: &mut Test) -> Outcome {
 }
 
 fn checks_are_made_in_order(test: &mut Test) -> Outcome {
-    let greatest = greatest(test)? as usize;
     let frame = test.tcb.0;
-    let all = range(LEAST as usize, greatest);
+    let all = range_up_to(greatest(test)?);
     check_eq!(configure(test, frame, 19, 18, usize::MAX), all);
     check_eq!(configure(test, frame, u64::MAX, 18, usize::MAX), all);
     let above = range(LEAST as usize, 50);

@@ -83,7 +83,7 @@ pub enum Starting {
     /// With deadlines: it has no clock of its own.
     Deadline,
     /// It counts down from its largest count since this reading.
-    Count(Calibration),
+    Count(Option<Calibration>),
 }
 
 impl Starting {
@@ -96,11 +96,14 @@ impl Starting {
         }
         apic.use_count();
         apic.set_count(u32::MAX);
-        Self::Count(Calibration::begin(&|| reading(apic)))
+        Self::Count(Calibration::begin(&|| Some(reading(apic))))
     }
 
     /// The timer. Without deadlines its clock is measured by the time stamp counter, which has the given frequency, for a
     /// millisecond since the start or longer.
+    ///
+    /// # Panics
+    /// If the time stamp counter stands still.
     #[cfg_attr(target_os = "none", optimize(size))]
     pub fn complete(self, apic: &mut LocalApic, ticks_per_second: u64) -> Timer {
         let Self::Count(calibration) = self else {
@@ -115,7 +118,12 @@ impl Starting {
         };
         // So much of the time until a deadline may it come too late.
         let enough = ticks_per_second / 10_000;
-        let measured = calibration.end(&reference, enough, &|| reading(apic));
+        let read = || Some(reading(apic));
+        let Some(measured) = calibration.and_then(|it| it.end(&reference, enough, &read)) else {
+            panic!(
+                "the frequency of the local APIC's timer is not known: the time stamp counter stands still"
+            );
+        };
         apic.set_count(0);
         // If its clock were the faster one, it would interrupt early, and be armed again.
         let frequency = measured.hertz.min(ticks_per_second);

@@ -1,10 +1,14 @@
 //! Calibration: the frequency of one counter, measured by another one of known frequency.
 //!
 //! A measurement takes as long as it has to: it ends when its error is small enough. A reading that was interrupted, which
-//! happens on a virtual machine, has a large error, so that it is repeated.
+//! happens on a virtual machine, has a large error, so that it is repeated. A reference counter that stands still ends it, too.
 
 /// Readings from which the first one of a measurement is chosen.
 const FIRST_READINGS: usize = 8;
+
+/// Readings after which a reference counter that has not counted enough is regarded as standing still. The fastest ones
+/// take some nanoseconds, so that these take longer than the longest measurement.
+const MOST_READINGS: usize = 4_000_000;
 
 /// Two counters, read at the same time.
 #[derive(Clone, Copy, Debug)]
@@ -30,24 +34,26 @@ impl Reading {
         }
     }
 
-    /// Reads both counters when the reference counter changes, for one that is slower than its reading.
+    /// Reads both counters when the reference counter changes, for one that is slower than its reading; `None` if it does
+    /// not.
     #[cfg_attr(target_os = "none", optimize(size))]
-    pub fn at_change(counter: impl Fn() -> u64, reference: impl Fn() -> u32) -> Self {
+    pub fn at_change(counter: impl Fn() -> u64, reference: impl Fn() -> u32) -> Option<Self> {
         let mut before = counter();
         let former = reference();
-        loop {
+        for _ in 0..MOST_READINGS {
             let next = counter();
             let count = reference();
             if count != former {
                 // The former count was read after `before`.
-                return Self {
+                return Some(Self {
                     count,
                     before,
                     after: counter(),
-                };
+                });
             }
             before = next;
         }
+        None
     }
 
     /// The time within which the reference counter was read. The measured counter shows whole ticks.
@@ -87,26 +93,31 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// Begins a measurement with the most exact of some readings.
+    /// Begins a measurement with the most exact of some readings; `None` if there are none.
     #[cfg_attr(target_os = "none", optimize(size))]
-    pub fn begin(read: &dyn Fn() -> Reading) -> Self {
-        let mut start = read();
+    pub fn begin(read: &dyn Fn() -> Option<Reading>) -> Option<Self> {
+        let mut start = read()?;
         for _ in 1..FIRST_READINGS {
-            let other = read();
+            let other = read()?;
             if other.doubt() < start.doubt() {
                 start = other;
             }
         }
-        Self { start }
+        Some(Self { start })
     }
 
-    /// Measures until the error is small enough; the most exact result if it does not become so in time. The readings are
-    /// those of `begin`, at most half a round of the reference counter later.
+    /// Measures until the error is small enough; the most exact result if it does not become so in time, and `None` if the
+    /// reference counter stands still. The readings are those of `begin`, at most half a round of that counter later.
     #[cfg_attr(target_os = "none", optimize(size))]
-    pub fn end(self, reference: &Reference, enough: u64, read: &dyn Fn() -> Reading) -> Frequency {
+    pub fn end(
+        self,
+        reference: &Reference,
+        enough: u64,
+        read: &dyn Fn() -> Option<Reading>,
+    ) -> Option<Frequency> {
         let mut best: Option<Frequency> = None;
-        loop {
-            let end = read();
+        for _ in 0..MOST_READINGS {
+            let end = read()?;
             let counts = end.count.wrapping_sub(self.start.count) & reference.last;
             if counts < reference.shortest.max(1) {
                 continue;
@@ -117,9 +128,10 @@ impl Calibration {
                 *best = measured;
             }
             if best.error <= enough || counts >= reference.longest {
-                return *best;
+                return Some(*best);
             }
         }
+        None
     }
 }
 
@@ -161,6 +173,8 @@ mod tests {
         reading: u64,
         interrupted: Option<u64>,
         readings: Cell<u64>,
+        /// The time at which the reference stops.
+        stops: u64,
     }
 
     const SECOND: u128 = 1_000_000_000_000;
@@ -175,11 +189,12 @@ mod tests {
                 reading,
                 interrupted: None,
                 readings: Cell::new(0),
+                stops: u64::MAX,
             }
         }
 
-        fn ticks(&self, frequency: u64) -> u64 {
-            (u128::from(self.now.get()) * u128::from(frequency) / SECOND) as u64
+        fn ticks_until(time: u64, frequency: u64) -> u64 {
+            (u128::from(time) * u128::from(frequency) / SECOND) as u64
         }
 
         fn pass(&self, time: u64) {
@@ -189,7 +204,8 @@ mod tests {
         fn count(&self) -> u32 {
             let reading = self.readings.replace(self.readings.get() + 1);
             self.pass(self.reading / 2);
-            let ticks = self.ticks(self.reference.frequency) as u32;
+            let counted = self.now.get().min(self.stops);
+            let ticks = Self::ticks_until(counted, self.reference.frequency) as u32;
             let count = self.offset.wrapping_add(ticks) & self.reference.last;
             self.pass(self.reading / 2);
             // 70 us.
@@ -199,21 +215,25 @@ mod tests {
             count
         }
 
-        fn read(&self) -> Reading {
+        fn read(&self) -> Option<Reading> {
             let counter = || {
                 self.pass(2_000);
-                self.ticks(self.measured)
+                Self::ticks_until(self.now.get(), self.measured)
             };
             if self.reference.at_change {
                 Reading::at_change(counter, || self.count())
             } else {
-                Reading::now(counter, || self.count())
+                Some(Reading::now(counter, || self.count()))
             }
         }
 
-        fn measure(&self, enough: u64) -> Frequency {
-            let calibration = Calibration::begin(&|| self.read());
-            calibration.end(&self.reference, enough, &|| self.read())
+        fn try_to_measure(&self) -> Option<Frequency> {
+            let calibration = Calibration::begin(&|| self.read())?;
+            calibration.end(&self.reference, ENOUGH, &|| self.read())
+        }
+
+        fn measure(&self) -> Frequency {
+            self.try_to_measure().expect("the reference runs")
         }
 
         fn milliseconds(&self) -> u64 {
@@ -249,7 +269,7 @@ mod tests {
     #[test]
     fn an_exact_reference_takes_the_least_time() {
         let machine = Machine::new(1_000_000_000, HPET, 2_000);
-        let measured = machine.measure(ENOUGH);
+        let measured = machine.measure();
         require(measured, &machine);
         assert!(measured.error < 20_000, "{measured:?}");
         assert_eq!(machine.milliseconds(), 1);
@@ -258,7 +278,7 @@ mod tests {
     #[test]
     fn slow_readings_make_it_longer_and_not_less_exact() {
         let machine = Machine::new(2_611_000_000, HPET, 400_000);
-        let measured = machine.measure(ENOUGH);
+        let measured = machine.measure();
         require(measured, &machine);
         assert!(measured.error <= ENOUGH, "{measured:?}");
         assert!((4..8).contains(&machine.milliseconds()));
@@ -267,7 +287,7 @@ mod tests {
     #[test]
     fn it_ends_although_the_error_is_large_and_says_so() {
         let machine = Machine::new(2_611_000_000, HPET, 10_000_000);
-        let measured = machine.measure(ENOUGH);
+        let measured = machine.measure();
         require(measured, &machine);
         assert!(measured.error > ENOUGH, "{measured:?}");
         assert_eq!(machine.milliseconds(), 20);
@@ -278,7 +298,7 @@ mod tests {
         for every in [2, 3, 7] {
             let mut machine = Machine::new(2_611_000_000, HPET, 400_000);
             machine.interrupted = Some(every);
-            let measured = machine.measure(ENOUGH);
+            let measured = machine.measure();
             require(measured, &machine);
             assert!(measured.error <= ENOUGH, "{measured:?}");
         }
@@ -287,7 +307,7 @@ mod tests {
     #[test]
     fn a_slow_reference_is_read_when_it_changes() {
         let machine = Machine::new(39_000_000, CRYSTAL, 20_000);
-        let measured = machine.measure(ENOUGH);
+        let measured = machine.measure();
         require(measured, &machine);
         assert!(measured.error <= ENOUGH, "{measured:?}");
         assert_eq!(machine.milliseconds(), 0);
@@ -300,7 +320,20 @@ mod tests {
             machine.reference.frequency = 1_193_182;
             machine.reference.shortest = 1_000;
             machine.offset = last - 500;
-            require(machine.measure(ENOUGH), &machine);
+            require(machine.measure(), &machine);
+        }
+    }
+
+    #[test]
+    fn a_reference_that_stands_still_ends_it() {
+        const MILLISECOND: u64 = 1_000_000_000;
+        for reference in [HPET, CRYSTAL] {
+            for stops in [0, MILLISECOND / 10] {
+                let mut machine = Machine::new(2_611_000_000, reference, 2_000);
+                machine.stops = stops;
+                assert_eq!(machine.try_to_measure(), None, "{reference:?}");
+                assert!(machine.milliseconds() < 60, "{reference:?}");
+            }
         }
     }
 
@@ -321,7 +354,7 @@ mod tests {
             };
             let mut machine = Machine::new(measured, reference, reading);
             machine.interrupted = every;
-            require(machine.measure(ENOUGH), &machine);
+            require(machine.measure(), &machine);
         }
     }
 }

@@ -8,13 +8,15 @@ const ENOUGH: u64 = MEGAHERTZ / 5;
 
 /// The frequency of `counter` to the nearest megahertz, measured by a counter of 32 bits that counts up, `frequency` times a
 /// second. Takes 200 µs or more.
+///
+/// # Panics
+/// If the latter does not count.
 pub(super) fn measure(
     counter: &dyn Fn() -> u64,
     reference: &dyn Fn() -> u32,
     frequency: u32,
 ) -> u64 {
     let read = || Reading::at_change(counter, reference);
-    let calibration = Calibration::begin(&read);
     let reference = Reference {
         frequency: frequency.into(),
         last: u32::MAX,
@@ -22,6 +24,11 @@ pub(super) fn measure(
         shortest: frequency / 5_000,
         longest: frequency / 50,
     };
-    let measured = calibration.end(&reference, ENOUGH, &read);
+    let measured = Calibration::begin(&read).and_then(|it| it.end(&reference, ENOUGH, &read));
+    let Some(measured) = measured else {
+        panic!(
+            "the frequency of the processor's timer is not known: the timer of the crystal does not count"
+        );
+    };
     (measured.hertz + MEGAHERTZ / 2) / MEGAHERTZ * MEGAHERTZ
 }

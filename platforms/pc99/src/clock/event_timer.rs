@@ -46,13 +46,18 @@ impl EventTimer {
         Some(timer)
     }
 
-    /// The frequency of the time stamp counter. If the counter stood still, it is put back afterwards.
-    pub fn measure(mut self) -> Frequency {
+    /// The frequency of the time stamp counter; `None` if this one does not count. If it stood still, it is put back
+    /// afterwards.
+    pub fn measure(mut self) -> Option<Frequency> {
         let configuration = self.read(Register::Configuration);
         let halves = [Register::Count, Register::UpperCount];
         let count = halves.map(|half| (half, self.read(half)));
         self.write(Register::Configuration, configuration | ENABLE);
-        let read = || Reading::now(ordered_time_stamp, || self.read(Register::Count));
+        let read = || {
+            Some(Reading::now(ordered_time_stamp, || {
+                self.read(Register::Count)
+            }))
+        };
         let measured = super::by(self.frequency, u32::MAX, &read);
         self.write(Register::Configuration, configuration);
         if configuration & ENABLE == 0 {

@@ -9,16 +9,15 @@ const FREQUENCY: u64 = 1_193_182;
 /// Its largest count.
 const LAST: u16 = u16::MAX;
 
-/// The frequency of the time stamp counter.
-pub fn measure() -> Frequency {
-    loop {
+/// The frequency of the time stamp counter; `None` if this one does not count.
+pub fn measure() -> Option<Frequency> {
+    // Repeated if an interruption was so long that the count has ended.
+    const ATTEMPTS: usize = 8;
+    (0..ATTEMPTS).find_map(|_| {
         let timer = IntervalTimer::start();
-        let measured = super::by(FREQUENCY, LAST.into(), &|| timer.read());
-        // If an interruption was so long that the count has ended, repeat the measurement.
-        if timer.stop() {
-            return measured;
-        }
-    }
+        let measured = super::by(FREQUENCY, LAST.into(), &|| Some(timer.read()));
+        timer.stop().then_some(measured)
+    })?
 }
 
 /// Channel 2 of the interval timer, counting down from its largest count.

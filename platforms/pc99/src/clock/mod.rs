@@ -25,10 +25,15 @@ pub struct Counters {
 
 /// The frequency of the time stamp counter in whole MHz, the unit of the ABI, so that kernel and users
 /// convert times equally.
+///
+/// # Panics
+/// If nothing tells it, and no counter counts by which it could be measured.
 #[cfg_attr(target_os = "none", optimize(size))]
 pub fn time_stamp_megahertz(counters: impl FnOnce() -> Counters) -> u64 {
     let hertz = told().unwrap_or_else(|| {
-        let (source, measured) = measure(counters());
+        let Some((source, measured)) = measure(counters()) else {
+            panic!("the frequency of the time stamp counter is not known: no other counter of this machine counts");
+        };
         say(source, measured);
         measured.hertz
     });
@@ -47,26 +52,22 @@ fn told() -> Option<u64> {
     })
 }
 
-/// Measures the time stamp counter; returns by which counter.
+/// Measures the time stamp counter by the first counter that counts; returns which one.
 #[cfg_attr(target_os = "none", optimize(size))]
-fn measure(counters: Counters) -> (&'static str, Frequency) {
-    match counters {
-        Counters {
-            event_timer: Some(timer),
-            ..
-        } => ("high precision event timer", timer.measure()),
-        Counters {
-            power_timer: Some(timer),
-            ..
-        } => ("power management timer", timer.measure()),
-        _ => ("interval timer", interval_timer::measure()),
-    }
+fn measure(counters: Counters) -> Option<(&'static str, Frequency)> {
+    let by_events = || counters.event_timer?.measure();
+    let by_power = || counters.power_timer?.measure();
+    let named = |name| move |measured| (name, measured);
+    by_events()
+        .map(named("high precision event timer"))
+        .or_else(|| by_power().map(named("power management timer")))
+        .or_else(|| interval_timer::measure().map(named("interval timer")))
 }
 
 /// Measures by a counter of this frequency and this largest count: for a millisecond or longer, the shortest time for which a
-/// high precision event timer has its specified accuracy, and for at most 20 ms.
+/// high precision event timer has its specified accuracy, and for at most 20 ms. `None` if it does not count.
 #[cfg_attr(target_os = "none", optimize(size))]
-fn by(frequency: u64, last: u32, read: &dyn Fn() -> Reading) -> Frequency {
+fn by(frequency: u64, last: u32, read: &dyn Fn() -> Option<Reading>) -> Option<Frequency> {
     let reference = Reference {
         frequency,
         last,
@@ -74,7 +75,7 @@ fn by(frequency: u64, last: u32, read: &dyn Fn() -> Reading) -> Frequency {
         shortest: (frequency / 1000) as u32,
         longest: (frequency / 50) as u32,
     };
-    Calibration::begin(read).end(&reference, ENOUGH, read)
+    Calibration::begin(read)?.end(&reference, ENOUGH, read)
 }
 
 /// Prints the result in kernels for debugging.

@@ -16,13 +16,13 @@ pub struct PowerTimer {
 }
 
 impl PowerTimer {
-    /// The frequency of the time stamp counter.
-    pub fn measure(self) -> Frequency {
+    /// The frequency of the time stamp counter; `None` if this one does not count.
+    pub fn measure(self) -> Option<Frequency> {
         let count = || {
             // SAFETY: firmware says that the timer is at this port; reading it has no side effects.
             unsafe { PortReadOnly::<u32>::new(self.port).read() }
         };
-        let read = || Reading::now(ordered_time_stamp, count);
+        let read = || Some(Reading::now(ordered_time_stamp, count));
         super::by(FREQUENCY, self.last, &read)
     }
 }

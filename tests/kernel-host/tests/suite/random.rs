@@ -170,6 +170,29 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Steps in which contexts of several criticalities change hands.
+fn step_of_ranks() -> impl Strategy<Value = Step> {
+    use Method::*;
+    let thread = prop::sample::select(vec![TcbSuspend, TcbResume, TcbResume]);
+    let context = prop::sample::select(vec![SchedContextBind, SchedContextUnbindObject]);
+    let order = prop_oneof![
+        2 => (thread, any_pick()).prop_map(|(method, task)| Order::Thread(method, task)),
+        1 => (any_pick(), 0u8..6).prop_map(|(task, priority)| Order::Priority(task, priority)),
+        2 => (any_pick(), 0u8..3).prop_map(|(task, criticality)| Order::Criticality(task, criticality)),
+        1 => (0u8..3).prop_map(Order::Level),
+        2 => (context, any_pick(), any_pick())
+            .prop_map(|(method, context, object)| Order::Context(method, context, object)),
+        1 => any_pick().prop_map(Order::Delete),
+        3 => any_pick().prop_map(Order::Create),
+    ];
+    prop_oneof![
+        15 => act().prop_map(Step::Act),
+        4 => order.prop_map(Step::Order),
+        2 => (1u64..100).prop_map(Step::Time),
+        1 => (1u8..3).prop_map(Step::Interrupt),
+    ]
+}
+
 /// The steps of a history, printed one per line.
 pub(super) struct History(pub(super) Vec<Step>);
 
@@ -548,6 +571,27 @@ proptest! {
             system.limit_calls();
         }
         system.machine.kernel.arch.time_per_look = Ticks(kernel_time);
+        for step in &history.0 {
+            system.step(step);
+        }
+    }
+
+    /// At a raised criticality level, the rank of a thread changes with its context.
+    #[test]
+    fn the_highest_rank_runs_at_raised_levels(
+        level in 1u8..3,
+        criticalities in prop::collection::vec(0u8..3, 5),
+        thresholds in prop::collection::vec((0usize..40, 0..=endpoint_flags::MASK), 2),
+        lends in any::<bool>(),
+        history in prop::collection::vec(step_of_ranks(), 1..150).prop_map(History),
+    ) {
+        let mut system = TestSystem::new();
+        let mut orders: Vec<_> = (0..).zip(criticalities).map(|(task, it)| Order::Criticality(task, it)).collect();
+        orders.push(Order::Level(level));
+        orders.extend((0..).zip(thresholds).map(|(at, (time, flags))| Order::Threshold(at, time, flags)));
+        // The context without a thread is that of the first notification.
+        orders.extend(lends.then_some(Order::Context(Method::SchedContextBind, 3, 5)));
+        orders.iter().for_each(|order| system.order(order));
         for step in &history.0 {
             system.step(step);
         }

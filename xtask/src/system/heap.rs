@@ -1,5 +1,6 @@
-//! Whether programs that allocate have a heap. Without this, a program that has none would not compile in a fresh target
-//! folder, since the library `alloc` is only made for systems with a heap, and would panic otherwise.
+//! Whether the programs are there, and whether those that allocate have a heap. Without this, a program that has none would
+//! not compile in a fresh target folder, since the library `alloc` is only made for systems with a heap, and would panic
+//! otherwise.
 
 use std::fs;
 use std::path::Path;
@@ -11,28 +12,36 @@ use crate::Result;
 use crate::crates::Crate;
 use crate::project::COMPONENTS;
 
-/// Refuses a program that has the feature `heap` of `userlib`, if a component of it has no heap. Its crate is beside the
-/// description, or in the project's folder for components.
+/// Refuses a program of a project that is not among its crates, and one that has the feature `heap` of `userlib` if a
+/// component of it has no heap. Crates are beside the description, or in the project's folder for components.
 pub(super) fn require(system: &System, folder: &Path) -> Result<()> {
-    let folders = [folder.to_path_buf(), folder.join(COMPONENTS)];
+    let components = folder.join(COMPONENTS);
+    let folders = [folder, &components];
     let entries = folders.iter().filter_map(|folder| folder.read_dir().ok());
+    let mut programs = Vec::new();
     for entry in entries.flatten().flatten() {
-        let Ok(text) = fs::read_to_string(entry.path().join("Cargo.toml")) else {
-            continue;
-        };
-        let Some(program) = Crate::parse(&entry.path(), &text)?.filter(allocates) else {
-            continue;
-        };
-        let is_poor = |one: &&system_description::system::Component| {
-            one.program.as_deref() == Some(&*program.name) && one.heap.as_bytes() == 0
-        };
-        if let Some(one) = system.components.iter().find(is_poor) {
-            bail!(
-                "`{}` has no heap, but its program `{}` allocates; add `heap = \"16 KiB\"` to [component.{0}], or leave \
-                 out the feature `heap` of userlib",
+        if let Ok(text) = fs::read_to_string(entry.path().join("Cargo.toml")) {
+            programs.extend(Crate::parse(&entry.path(), &text)?);
+        }
+    }
+    for one in &system.components {
+        let Some(wanted) = &one.program else { continue };
+        match programs.iter().find(|program| program.name == *wanted) {
+            None if components.is_dir() => {
+                let mut names: Vec<_> = programs.iter().map(|program| &*program.name).collect();
+                names.sort_unstable();
+                bail!(
+                    "there is no crate `{wanted}` for the component `{}`; make one in {COMPONENTS}/, where there are: {}",
+                    one.name,
+                    names.join(", ")
+                );
+            }
+            Some(program) if one.heap.as_bytes() == 0 && allocates(program) => bail!(
+                "`{}` has no heap, but its program `{wanted}` allocates; add `heap = \"16 KiB\"` to [component.{0}], or \
+                 leave out the feature `heap` of userlib",
                 one.name,
-                program.name
-            );
+            ),
+            _ => {}
         }
     }
     Ok(())
@@ -78,6 +87,27 @@ mod tests {
             require(&poor, folder.path()).unwrap_err().to_string(),
             "`a` has no heap, but its program `p` allocates; add `heap = \"16 KiB\"` to [component.a], or leave out the \
              feature `heap` of userlib"
+        );
+    }
+
+    #[test]
+    fn a_program_of_a_project_is_one_of_its_crates() {
+        let folder = temporary::Folder::new().unwrap();
+        let system = described("[component.a]\nprogram = 'q'\nslice = '5 ms'\npriority = 1\n");
+        // Programs of the repository may be anywhere.
+        require(&system, folder.path()).unwrap();
+        for name in ["p", "o"] {
+            let crates = folder.path().join("components").join(name);
+            fs::create_dir_all(&crates).unwrap();
+            fs::write(
+                crates.join("Cargo.toml"),
+                format!("package.name = '{name}'"),
+            )
+            .unwrap();
+        }
+        assert_eq!(
+            require(&system, folder.path()).unwrap_err().to_string(),
+            "there is no crate `q` for the component `a`; make one in components/, where there are: o, p"
         );
     }
 }

@@ -7,9 +7,9 @@
 
 mod examples;
 
-pub(super) use examples::{example, require_examples};
+pub(super) use examples::{TRACED, example, require_examples};
 
-use examples::{EVERYWHERE, LAST_TURN, ON_ARCHITECTURES, SYSTEM};
+use examples::{COMPARED, EVERYWHERE, LAST_TURN, ON_ARCHITECTURES, SYSTEM};
 
 use std::path::Path;
 
@@ -51,10 +51,6 @@ const STREAM: &str = "stream";
 const KINDS: [&str; 9] = [
     FUZZ, BENCHMARK, MACHINE, SYSTEM, LOG, STRESS, TRACE, STREAM, LOADER,
 ];
-/// The system whose traces are compared with that of the scenario with this name.
-pub(super) const TRACED: &str = "traced";
-/// The beginning of the name of the test that compares them.
-const COMPARED: &str = "trace::simulator";
 /// The test of a trace.
 const TRACE: &str = "trace";
 /// The example that also runs in host time, and whose trace is checked on several platforms. A short run does so beside the
@@ -437,18 +433,16 @@ pub(super) fn runs<'a>(
             });
         }
     }
-    if all && is_traced || !trace.is_empty() {
-        // A run is always the same on one core, in virtual time.
-        if !arguments.cores.are_several() && !arguments.parallel {
-            runs.push(Run {
-                is_example: true,
-                is_traced: true,
-                ..run(System::traced(workspace)?)
-            });
-        }
+    // A run is always the same on one core, in virtual time.
+    let is_repeatable = !arguments.cores.are_several() && !arguments.parallel;
+    if is_repeatable && (all && is_traced || !trace.is_empty()) {
+        runs.push(Run {
+            is_example: true,
+            is_traced: true,
+            ..run(System::traced(workspace)?)
+        });
     }
-    let checked = trace.only(|text| !text.starts_with(COMPARED));
-    if all && is_traced || !checked.is_empty() {
+    if all && is_traced || !trace.only(|text| !text.starts_with(COMPARED)).is_empty() {
         for cores in [Some(arguments.cores), several].into_iter().flatten() {
             runs.push(Run {
                 is_example: true,

@@ -12,6 +12,10 @@ use crate::workspace::Workspace;
 pub(super) const SYSTEM: &str = "system";
 /// The system whose end needs several domains.
 pub(super) const LAST_TURN: &str = "last-turn";
+/// The system whose traces are compared with that of the scenario with this name.
+pub(in super::super) const TRACED: &str = "traced";
+/// The beginning of the name of the test that compares them.
+pub(super) const COMPARED: &str = "trace::simulator";
 
 /// The examples that are run on every platform: new users try the first, and the others drive a board's devices.
 pub(super) const EVERYWHERE: [&str; 7] =

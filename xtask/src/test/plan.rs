@@ -477,36 +477,28 @@ pub(super) fn runs<'a>(
             }
         }
     }
+    let fuzzer = |filter: &dyn ToString, abi| -> Result<_> {
+        Ok(Run {
+            filter: filter.to_string(),
+            abi,
+            ..run(System::fuzzer(workspace)?)
+        })
+    };
     if all && !own || !fuzz.is_empty() {
-        runs.push(Run {
-            abi: usual_abi,
-            filter: fuzz.to_string(),
-            ..run(System::fuzzer(workspace)?)
-        });
-    }
-    // Once more with domains and breakpoints, whatever the suite has: on the kernel of ready-made systems.
-    if scope == Scope::All
-        && (all || !fuzz.is_empty())
-        && start.is_some()
-        && two_cores
-        && let Some((kernel, options, cores)) = ready_made(platform).into_iter().next()
-    {
-        runs.push(Run {
-            kernel,
-            abi: [&arguments.abi[..], &options].concat(),
-            cores,
-            filter: fuzz.to_string(),
-            fuzz_divisor: Some(CALLS_DIVISOR),
-            ..run(System::fuzzer(workspace)?)
-        });
+        runs.push(fuzzer(&fuzz, usual_abi)?);
+        // Once more with what ready-made systems want, domains and breakpoints among it.
+        if scope == Scope::All && start.is_some() && two_cores {
+            let abi = [&arguments.abi[..], &ready_made(platform)[0].1].concat();
+            runs.push(Run {
+                fuzz_divisor: Some(CALLS_DIVISOR),
+                ..fuzzer(&fuzz, abi)?
+            });
+        }
     }
     if all && two_cores && !own {
         // With the same options as the suite on two cores, so that they share what is built.
-        runs.push(on_two_cores(Run {
-            filter: FUZZ_OF_ALL_CORES.to_string(),
-            abi: [&arguments.abi[..], &platform.timer].concat(),
-            ..run(System::fuzzer(workspace)?)
-        }));
+        let abi = [&arguments.abi[..], &platform.timer].concat();
+        runs.push(on_two_cores(fuzzer(&FUZZ_OF_ALL_CORES, abi)?));
     }
     if scope != Scope::All {
         choose_files(

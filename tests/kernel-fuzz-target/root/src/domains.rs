@@ -22,7 +22,7 @@ pub fn take_turns(boot: &'static BootInfo) -> Result {
         return Ok(());
     };
     let [own, other] = TURNS.map(|microseconds| microseconds * frequency / 1_000_000);
-    for domain in 1..abi::config::DOMAINS {
+    for domain in (0..abi::config::DOMAINS).skip(1) {
         let index = 2 * (domain - 1);
         boot::DOMAIN.configure_schedule(index, 0, own)?;
         boot::DOMAIN.configure_schedule(index + 1, domain, other)?;

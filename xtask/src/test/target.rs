@@ -153,7 +153,9 @@ impl Run<'_> {
         let tracing = Tracing {
             keep: self.keep,
             // Where no marks are looked at, nothing is compiled anew for them.
-            is_unmarked: self.is_example && !self.platform.is_sample(),
+            is_unmarked: self.is_example
+                && !self.platform.is_sample()
+                && self.system.name != plan::TRACED,
             ..Tracing::default()
         };
         let request = Request {

@@ -6,11 +6,12 @@
 //! everywhere.
 
 mod examples;
+mod ready_made;
 
 pub(super) use examples::{TRACED, example, require_examples};
 
 use examples::{COMPARED, EVERYWHERE, LAST_TURN, ON_ARCHITECTURES, SYSTEM};
-
+use ready_made::ready_made;
 use std::path::Path;
 
 use super::filter::Filter;
@@ -508,32 +509,6 @@ pub(super) fn runs<'a>(
         );
     }
     Ok(runs)
-}
-
-/// The kernels that ready-made systems want: with breakpoints, and for deployment with the calls of benchmarks; either on one
-/// core with several domains, and on all cores that loaders usually start.
-fn ready_made(platform: &Platform) -> Vec<(Kernel, Vec<AbiOption>, Cores)> {
-    let own = match platform.takes_module() {
-        true => AbiOption::Iommu,
-        false => AbiOption::Smc,
-    };
-    let mut all = Vec::new();
-    for kernel in [Kernel::Debug, Kernel::Bench] {
-        for count in [1, 4] {
-            let options = [
-                Some(AbiOption::LargeRoot),
-                Some(own),
-                (count == 1).then_some(AbiOption::Domains),
-                (kernel == Kernel::Debug).then_some(AbiOption::Hwdebug),
-            ];
-            let cores = Cores {
-                count,
-                ..Cores::ONE
-            };
-            all.push((kernel, options.into_iter().flatten().collect(), cores));
-        }
-    }
-    all
 }
 
 /// Chooses the files of the suite that are compiled: programs with the same options hold the tests of all runs on them,

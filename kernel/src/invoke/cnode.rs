@@ -137,7 +137,6 @@ impl<A: Arch> Invocation<A> {
     /// that already wait there remain in the wait queue.
     ///
     /// Words 0 and 1 name the slot, as in all methods of CNodes; the threshold and the flags follow.
-    #[cfg_attr(target_os = "none", optimize(size))]
     pub(super) fn set_threshold(&self, kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Done {
         self.require(if WORD_BITS == 64 { 4 } else { 5 }, 0)?;
         let (threshold, next) = self.time(kernel, 2);

@@ -35,7 +35,6 @@ impl<A: Arch> Invocation<A> {
     ///
     /// # Errors
     /// The error for the caller, or [`Failure::Preempted`].
-    #[cfg_attr(target_os = "none", optimize(size))]
     pub(crate) fn perform(&self, kernel: &mut Kernel<A>, cap: RawCap) -> Outcome {
         match Cap::decode(cap) {
             Cap::CNode(cnode) => self.invoke_cnode(kernel, cnode),

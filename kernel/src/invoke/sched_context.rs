@@ -37,7 +37,6 @@ impl<A: Arch> Invocation<A> {
         Ok(Answer::Nothing)
     }
 
-    #[cfg_attr(target_os = "none", optimize(size))]
     fn bind_context(&self, kernel: &mut Kernel<A>, context: Ptr<SchedContext<A>>) -> Done {
         self.require(0, 1)?;
         match self.extra_cap(kernel, 0) {
@@ -57,7 +56,6 @@ impl<A: Arch> Invocation<A> {
         Ok(())
     }
 
-    #[cfg_attr(target_os = "none", optimize(size))]
     fn unbind_object(&self, kernel: &mut Kernel<A>, context: Ptr<SchedContext<A>>) -> Done {
         self.require(0, 1)?;
         match self.extra_cap(kernel, 0) {

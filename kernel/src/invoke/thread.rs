@@ -166,7 +166,6 @@ impl<A: Arch> Invocation<A> {
     }
 
     /// A criticality argument, limited likewise.
-    #[cfg_attr(target_os = "none", optimize(size))]
     fn controlled_criticality(&self, kernel: &Kernel<A>) -> Result<u8, Error> {
         self.require(1, 1)?;
         let limit = kernel[self.first_thread(kernel)?].max_controlled_criticality;

@@ -163,7 +163,6 @@ impl<A: Arch> ReadyQueues<A> {
     }
 
     #[cold]
-    #[cfg_attr(target_os = "none", optimize(size))]
     fn first_of_all(
         &self,
         objects: &Objects,

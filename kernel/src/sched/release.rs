@@ -187,7 +187,6 @@ impl<A: Arch> ReleaseQueues<A> {
 
 impl<A: Arch> DomainQueues<A> {
     #[cold]
-    #[cfg_attr(target_os = "none", optimize(size))]
     fn earliest_of_all_from(&self, lowest: u16, level: u8) -> Option<(u16, Ticks)> {
         let all = self.criticalities.iter().zip(0..);
         all.filter_map(|(queues, criticality)| {
@@ -198,7 +197,6 @@ impl<A: Arch> DomainQueues<A> {
 
     /// Of several with one rank and time, the one with the highest criticality.
     #[cold]
-    #[cfg_attr(target_os = "none", optimize(size))]
     fn highest_priority_due_in_all_bands(&self, now: Ticks, level: u8) -> Option<Due<A>> {
         let all = self.criticalities.iter().zip(0..);
         all.filter_map(|(queues, criticality)| {

@@ -90,7 +90,7 @@ impl<A: Arch> Invocation<A> {
     }
 
     /// What a copy of extra capability `extra` is, with new data unless that is zero.
-    #[inline(never)]
+    #[inline(always)]
     fn derive_extra(
         &self,
         kernel: &mut Kernel<A>,

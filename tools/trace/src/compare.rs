@@ -1,6 +1,7 @@
 //! Whether two traces have the same events.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use abi::Syscall;
 use trace_format::{Kind, Mark, ObjectId, Reason};
@@ -13,8 +14,8 @@ use crate::{Numbered, State, Trace};
 /// Two traces of one deterministic run, of which the second may be of another machine.
 ///
 /// Each event of the one must be that of the other: its kind, core, threads, contexts and other objects, codes and
-/// numbers, in the same order. Objects have other numbers on each machine, so one is another if it is wherever it
-/// occurs. What is not compared is times and durations, which no two machines have in common, and a system call by which a
+/// numbers, in the same order. Objects, and kinds of capabilities, have other numbers on other machines, so one is another if it is
+/// wherever it occurs. What is not compared is times and durations, which no two machines have in common, and a system call by which a
 /// program on x86-64 sets a register that other programs write by themselves.
 #[derive(Clone, Copy, Debug)]
 pub struct Comparison<'a> {
@@ -45,13 +46,13 @@ impl Comparison<'_> {
             }
         }
         let parts = [self.part(one)?, self.part(other)?];
-        let mut pairs = Pairs::default();
+        let mut counterparts = Counterparts::default();
         let [left, right] = &parts;
         let count = left.len().max(right.len());
         for index in 0..count {
             let events = [left, right].map(|part| part.get(index).copied());
             let is_same = match events {
-                [Some(left), Some(right)] => pairs.are_same(left, right),
+                [Some(left), Some(right)] => counterparts.are_same(left, right),
                 _ => false,
             };
             if !is_same {
@@ -156,11 +157,15 @@ fn says(one: &Numbered, wanted: &str) -> bool {
     is_text && text(&one.event.b.to_le_bytes()) == wanted
 }
 
-/// Which object of the first trace is which one of the second, both ways.
+/// What of the first trace is what of the second.
 #[derive(Default)]
-struct Pairs([HashMap<ObjectId, ObjectId>; 2]);
+struct Counterparts {
+    objects: Pairs<ObjectId>,
+    /// Kinds of capabilities, which have other numbers in the ABI for 32-bit machines.
+    tags: Pairs<u64>,
+}
 
-impl Pairs {
+impl Counterparts {
     fn are_same(&mut self, left: &Numbered, right: &Numbered) -> bool {
         let (left, right) = (&left.event, &right.event);
         if (left.kind, left.core) != (right.kind, right.core) {
@@ -172,7 +177,15 @@ impl Pairs {
             match meaning {
                 Meaning::Ticks => true,
                 Meaning::Object | Meaning::Thread | Meaning::Context => {
-                    self.are_one(values.map(ObjectId::in_detail))
+                    let [one, other] = values.map(ObjectId::in_detail);
+                    let is_none = [one, other].map(|object| object == ObjectId::NONE);
+                    match is_none {
+                        [false, false] => self.objects.are_one(one, other),
+                        [one, other] => one == other,
+                    }
+                }
+                _ if left.kind() == Some(Kind::Invocation) && matches!(part, Part::A) => {
+                    self.tags.are_one(values[0], values[1])
                 }
                 Meaning::Name => (left.a, left.b) == (right.a, right.b),
                 // How late a job begins is a time.
@@ -181,11 +194,15 @@ impl Pairs {
             }
         })
     }
+}
 
-    fn are_one(&mut self, [left, right]: [ObjectId; 2]) -> bool {
-        if left == ObjectId::NONE || right == ObjectId::NONE {
-            return left == right;
-        }
+/// What is paired with what, both ways.
+#[derive(Default)]
+struct Pairs<T>([HashMap<T, T>; 2]);
+
+impl<T: Copy + Eq + Hash> Pairs<T> {
+    /// Whether the two are a pair, or can become one.
+    fn are_one(&mut self, left: T, right: T) -> bool {
         let [forth, back] = &mut self.0;
         *forth.entry(left).or_insert(right) == right && *back.entry(right).or_insert(left) == left
     }

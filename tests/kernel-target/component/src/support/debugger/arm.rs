@@ -22,10 +22,11 @@ pub const READS: bool = true;
 /// there that stop at all instructions but one.
 pub const IS_PASSED: bool = cfg!(target_arch = "aarch64");
 /// Addresses that are not users'.
-#[cfg(target_arch = "arm")]
-pub const BEYOND: [usize; 2] = [0xe000_0000, 0xffff_f000];
-#[cfg(target_arch = "aarch64")]
-pub const BEYOND: [usize; 2] = [1 << 63, 1 << 47];
+pub const BEYOND: [usize; 2] = if cfg!(target_arch = "arm") {
+    [0xe000_0000, 0xffff_f000]
+} else {
+    [1 << (usize::BITS - 1), 1usize.rotate_left(47)]
+};
 /// Breakpoints that are refused: number, address, kind, size, direction.
 pub const REFUSED: &[([usize; 5], Error)] = &[
     ([6, 0x1000, INSTRUCTION, 0, READ], Error::InvalidArgument(2)),

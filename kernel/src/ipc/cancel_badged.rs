@@ -23,7 +23,6 @@ impl<A: Arch> Ipc<A> {
     ///
     /// # Errors
     /// [`Preempted`]: `caller` must restart its system call.
-    #[cfg_attr(target_os = "none", optimize(size))]
     pub(crate) fn cancel_badged_sends(
         &mut self,
         caller: Ptr<Thread<A>>,
@@ -77,7 +76,6 @@ impl<A: Arch> Ipc<A> {
     }
 
     /// Begins a cancellation and returns its number; `None` if no sender waits.
-    #[cfg_attr(target_os = "none", optimize(size))]
     fn begin_cancelling(&mut self, endpoint: Ptr<Endpoint<A>>, badge: usize) -> Option<u64> {
         let EndpointState::Sending(queue) = self[endpoint].state() else {
             return None;
@@ -125,7 +123,6 @@ impl<A: Arch> Ipc<A> {
     /// Takes a sender out of the queue of an endpoint that has a cursor. The removal may change the root of
     /// the queue, in which the cursor is stored, and the cursor must not point to the removed sender.
     #[cold]
-    #[cfg_attr(target_os = "none", optimize(size))]
     pub(super) fn leave_while_cancelling(
         &mut self,
         endpoint: Ptr<Endpoint<A>>,

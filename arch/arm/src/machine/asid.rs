@@ -13,7 +13,6 @@ use crate::cap::{Capability, Format, INVALID_ROOT};
 use crate::platform::Platform;
 use crate::spaces::AddressSpaces;
 
-#[cfg_attr(target_os = "none", optimize(size))]
 pub(super) fn invoke_control<V: ExecutionState, P: Platform>(
     kernel: &mut Kernel<Machine<V, P>>,
     invocation: &Invocation<Machine<V, P>>,
@@ -56,7 +55,6 @@ pub(super) fn invoke_control<V: ExecutionState, P: Platform>(
     Ok(Answer::Nothing)
 }
 
-#[cfg_attr(target_os = "none", optimize(size))]
 pub(super) fn invoke_pool<V: ExecutionState, P: Platform>(
     kernel: &mut Kernel<Machine<V, P>>,
     invocation: &Invocation<Machine<V, P>>,
@@ -97,7 +95,6 @@ pub(super) fn invoke_pool<V: ExecutionState, P: Platform>(
 }
 
 /// The first unused identifier of a pool. Searching a pool takes long, so there are preemption points.
-#[cfg_attr(target_os = "none", optimize(size))]
 fn free_asid<V: ExecutionState, P: Platform>(
     kernel: &mut Kernel<Machine<V, P>>,
     pool: usize,

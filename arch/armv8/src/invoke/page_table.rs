@@ -15,7 +15,6 @@ use crate::paging::tlb;
 use crate::spaces::Spaces;
 use crate::{Armv8, Platform};
 
-#[cfg_attr(target_os = "none", optimize(size))]
 pub(crate) fn invoke<P: Platform>(
     kernel: &mut Kernel<Armv8<P>>,
     invocation: &Invocation<Armv8<P>>,

@@ -16,7 +16,6 @@ use crate::{Platform, X86_64};
 ///
 /// # Errors
 /// As specified by the ABI.
-#[cfg_attr(target_os = "none", optimize(size))]
 pub fn invoke_control<P: Platform>(
     kernel: &mut Kernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,
@@ -61,7 +60,6 @@ pub fn invoke_control<P: Platform>(
 ///
 /// # Errors
 /// As specified by the ABI.
-#[cfg_attr(target_os = "none", optimize(size))]
 pub fn invoke_pool<P: Platform>(
     kernel: &mut Kernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,

@@ -23,7 +23,6 @@ const fn parent(level: Level) -> Level {
 ///
 /// # Errors
 /// As specified by the ABI.
-#[cfg_attr(target_os = "none", optimize(size))]
 pub fn invoke<P: Platform>(
     kernel: &mut Kernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,

@@ -37,7 +37,6 @@ impl<A: Arch> Invocation<A> {
     }
 
     /// Copy, Mint, Move and Mutate.
-    #[cfg_attr(target_os = "none", optimize(size))]
     fn transfer_cap(&self, kernel: &mut Kernel<A>, target: Ptr<Slot<A>>) -> Done {
         self.require(4, 1)?;
         ensure(kernel[target].is_empty(), Error::DeleteFirst)?;
@@ -91,7 +90,6 @@ impl<A: Arch> Kernel<A> {
 
 impl<A: Arch> Invocation<A> {
     /// Moves the pivot to the target and the source to the pivot. Both may get new guards.
-    #[cfg_attr(target_os = "none", optimize(size))]
     fn rotate_caps(&self, kernel: &mut Kernel<A>, target: Ptr<Slot<A>>) -> Done {
         self.require(8, 2)?;
         let word = |index| self.word(kernel, index);

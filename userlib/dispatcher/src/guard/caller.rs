@@ -50,7 +50,7 @@ impl Mailbox {
         self.end.store(end, Ordering::Release);
     }
 
-    fn take(&self) -> Result<Words, NotServed> {
+    pub(super) fn take(&self) -> Result<Words, NotServed> {
         match self.end.swap(0, Ordering::Acquire) {
             0 => Err(NotServed::Aborted),
             1 => Ok(self

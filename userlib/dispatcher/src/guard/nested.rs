@@ -5,7 +5,7 @@ use core::cmp::Reverse;
 use core::convert::Infallible;
 use core::mem;
 
-use schedulers::{Caller as Called, Client, Nested, Step};
+use schedulers::{Caller as Called, Client, Nested, SharingError, Step};
 use userlib::cap::{Endpoint, Registers, Reply, SchedContext, Tcb};
 use userlib::{CPtr, Environment, Fault, Message, Microseconds, Result, Thread};
 
@@ -173,10 +173,13 @@ impl<const CORES: usize, const SERVERS: usize, const TASKS: usize>
                     return self.act_on(client, Budget::Lost, observe);
                 }
                 let (server, priority) = (message.word(3), Reverse(seat.priority));
-                seat.begin_wait(&message);
-                // The client waits until it has the answer: it has no other request.
-                if self.queues.invoke(client, server, priority).is_err() {
-                    self.finish(client, Err(NotServed::NoServer), observe);
+                match self.queues.invoke(client, server, priority) {
+                    Ok(()) => seat.begin_wait(&message),
+                    Err(SharingError::NoServer) => {
+                        self.finish(client, Err(NotServed::NoServer), observe);
+                    }
+                    // The client waits until it has the answer: it has no other request.
+                    Err(_) => {}
                 }
             }
             _ => {}
@@ -364,3 +367,6 @@ impl<const CORES: usize, const SERVERS: usize, const TASKS: usize>
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

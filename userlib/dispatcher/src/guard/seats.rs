@@ -62,7 +62,7 @@ impl Seat {
 /// All clients, by cluster and number, and the servers.
 #[derive(Debug)]
 pub(super) struct Seats<const CLUSTERS: usize, const TASKS: usize, const SERVERS: usize> {
-    clients: [[Option<Seat>; TASKS]; CLUSTERS],
+    pub clients: [[Option<Seat>; TASKS]; CLUSTERS],
     /// Their own contexts are bound to them only while they begin.
     servers: [Thread; SERVERS],
     /// The clients whose contexts they have.

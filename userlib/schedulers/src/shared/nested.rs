@@ -139,7 +139,7 @@ impl<P: Ord + Copy + Default, const CORES: usize, const SERVERS: usize, const TA
     /// The client calls a server. As after each operation, [`step`](Self::step) then tells what servers are to do.
     ///
     /// # Errors
-    /// [`SharingError::NoClient`], [`SharingError::NoServer`], [`SharingError::Waits`].
+    /// [`SharingError::NoClient`], [`SharingError::Waits`], [`SharingError::NoServer`].
     pub fn invoke(
         &mut self,
         client: Client,
@@ -147,11 +147,11 @@ impl<P: Ord + Copy + Default, const CORES: usize, const SERVERS: usize, const TA
         priority: P,
     ) -> Result<(), SharingError> {
         self.check(client)?;
-        if server >= SERVERS {
-            return Err(SharingError::NoServer);
-        }
         if self.waits(client) {
             return Err(SharingError::Waits);
+        }
+        if server >= SERVERS {
+            return Err(SharingError::NoServer);
         }
         let waiting = &mut self.cores[client.cluster];
         waiting.called[client.task.index()] = server;

@@ -103,7 +103,9 @@ fn what_cannot_be_is_refused() {
         (client(0, 8), SharingError::NoClient),
         (client(0, 0), SharingError::Waits),
     ] {
-        assert_eq!(servers.invoke(client, 0, 0), Err(error));
+        for server in [0, 4] {
+            assert_eq!(servers.invoke(client, server, 0), Err(error));
+        }
     }
     let unknown = servers.invoke(client(2, 0), 4, 0);
     assert_eq!(unknown, Err(SharingError::NoServer));

@@ -3,6 +3,7 @@
 pub mod arch;
 mod busy;
 mod check;
+mod confined;
 mod cores;
 pub mod counters;
 pub mod debugger;
@@ -21,6 +22,7 @@ pub mod timer;
 pub use busy::{relax, spin, spin_for, spin_until, work};
 pub(crate) use check::start;
 pub use check::{Failure, Outcome, fail, is_true, same};
+pub use confined::CONFINED_RADIX;
 pub(crate) use elsewhere::Elsewhere;
 pub use faults::Watched;
 pub use place::{Place, RADIX};

@@ -44,7 +44,13 @@ impl Fraction {
     }
 
     pub(crate) fn is_at_most_one(self) -> bool {
-        self.over <= self.under
+        self.is_at_most(1)
+    }
+
+    /// Whether it is no more than this number of processors.
+    pub(crate) fn is_at_most(self, cores: usize) -> bool {
+        // A product that does not fit is larger than what fits.
+        self.over <= self.under.saturating_mul(cores as u128)
     }
 
     /// The larger of two.

@@ -6,6 +6,8 @@
 //! out the [`Action`]s that the cluster decides on. Memory is bounded by two constants, the number of cores
 //! and of tasks; nothing is allocated.
 //!
+//! [`Pfair`] schedules by quanta instead, so that each task always has its share of the cores (PD²).
+//!
 //! A [`SharedServer`] decides which client's request a server serves next, and [`Lenders`] on which reservation it
 //! runs: [`McIpc`] by the protocol of that name, [`OneQueue`] by plain queues. [`Nested`] is for
 //! servers that call one another.
@@ -21,6 +23,7 @@ mod edf_vd;
 mod fraction;
 mod many_cores;
 mod overheads;
+mod pfair;
 mod queue;
 mod shared;
 mod task;
@@ -33,6 +36,7 @@ pub use cluster::{Action, Cluster, Completion, Core, Error, LowTasks, Mode, Refu
 pub use edf_vd::{EdfVd, NotAccepted};
 pub use many_cores::{ManyCores, NotShown};
 pub use overheads::{Charged, NotCharged, Overheads};
+pub use pfair::{Overload, Pfair, Weight};
 pub use queue::Queue;
 pub use shared::{
     Aborted, Caller, Client, Decision, Discipline, Invoked, Lenders, McIpc, Nested, NotLater,

@@ -6,6 +6,7 @@ mod levels;
 mod links;
 mod many_cores;
 mod overheads;
+mod pfair;
 mod queues;
 mod shared;
 mod simso;
@@ -35,4 +36,14 @@ pub(crate) enum NestedFault {
     NoInheritance,
     /// A core with an orphan has another request in progress.
     NoBackPressure,
+}
+
+/// What is left out of the order of PD²: negative controls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PfairFault {
+    None,
+    /// The b-bit, and with it the group deadline, which decides among windows that overlap.
+    NoBit,
+    /// The group deadline.
+    NoGroup,
 }

@@ -1,0 +1,284 @@
+//! Proportionate fairness on several cores, by quanta.
+//!
+//! Time is divided into quanta, numbered from 0. A task of weight `budget / period` gets its share not only in each period but,
+//! up to less than one quantum, at any time (S. Baruah and others, Algorithmica, 1996). For that its quanta are *subtasks*,
+//! each with a window from a pseudo-release to a pseudo-deadline. PD² runs those with the earliest pseudo-deadlines, and breaks
+//! ties so that no set misses any whose weights fit on the cores (J. Anderson and A. Srinivasan, Journal of Computer and
+//! System Sciences, 2004; A. Srinivasan and J. Anderson, STOC 2002, for subtasks that are left out, as after completed jobs,
+//! and 2005, Journal of Systems and Software, for tasks that come and go).
+
+use core::cmp::Reverse;
+
+use crate::cluster::{Core, Error, Refusal};
+use crate::fraction::Fraction;
+use crate::queue::Queue;
+use crate::task::TaskId;
+use crate::time::Duration;
+
+/// The share of a core that a task gets, in quanta.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weight {
+    /// The quanta of a job.
+    pub budget: u32,
+    /// The quanta from one release to the next, which are those to its deadline, too.
+    pub period: u32,
+}
+
+/// The weights of all tasks together would exceed the number of cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overload;
+
+/// Decides which tasks run in each quantum.
+///
+/// A quantum takes O((r + `CORES`) log `TASKS` + `CORES`²) steps, for r pseudo-releases.
+#[derive(Clone, Debug)]
+pub struct Pfair<const CORES: usize, const TASKS: usize> {
+    tasks: [Option<Entry>; TASKS],
+    /// Tasks whose next subtask is not released, by its pseudo-release, and the others.
+    waiting: Queue<u64, TASKS>,
+    ready: Queue<Urgency, TASKS>,
+    /// The number of the next quantum, and what runs in the present one.
+    now: u64,
+    running: [Option<TaskId>; CORES],
+    #[cfg(test)]
+    pub(crate) fault: crate::tests::PfairFault,
+}
+
+/// The order of subtasks: the earliest pseudo-deadline; then the window that overlaps the next one (the b-bit), since that has
+/// less room if this one's last quantum is used; then the longest cascade of such windows (the latest group deadline).
+type Urgency = (u64, Reverse<bool>, Reverse<u64>);
+
+/// A task with its next subtask.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    weight: Weight,
+    /// The release of the subtask's job, and its number in that, from 1.
+    release: u64,
+    subtask: u32,
+    /// The core of the last quantum.
+    last: Option<Core>,
+    /// The quantum from which the weight is free if the task has left.
+    free: u64,
+    has_left: bool,
+}
+
+/// The window of a subtask, from the release of its job.
+pub(crate) struct Window {
+    pub(crate) release: u64,
+    pub(crate) deadline: u64,
+    /// The b-bit.
+    pub(crate) overlaps: bool,
+    /// When the cascade of overlapping windows of two quanta ends that begins here if this subtask runs in its last quantum. 0 for
+    /// weights below 1/2, whose windows are longer.
+    pub(crate) group: u64,
+}
+
+impl Weight {
+    /// All are in the period, as jobs of the task begin anew with it.
+    pub(crate) fn window(self, subtask: u32) -> Window {
+        let [budget, period, subtask] = [self.budget, self.period, subtask].map(u64::from);
+        let deadline = (subtask * period).div_ceil(budget);
+        let rest = period - budget;
+        let group = match 2 * budget >= period && rest > 0 {
+            true => ((deadline * rest).div_ceil(period) * period).div_ceil(rest),
+            false => 0,
+        };
+        Window {
+            release: (subtask - 1) * period / budget,
+            deadline,
+            overlaps: !(subtask * period).is_multiple_of(budget),
+            group,
+        }
+    }
+}
+
+impl<const CORES: usize, const TASKS: usize> Default for Pfair<CORES, TASKS> {
+    fn default() -> Self {
+        Self {
+            tasks: [None; TASKS],
+            waiting: Queue::default(),
+            ready: Queue::default(),
+            now: 0,
+            running: [None; CORES],
+            #[cfg(test)]
+            fault: crate::tests::PfairFault::None,
+        }
+    }
+}
+
+impl<const CORES: usize, const TASKS: usize> Pfair<CORES, TASKS> {
+    /// Adds a task, whose first job is released with the next quantum. Weights are added up exactly while the sum fits in a
+    /// fraction of 128 bits, and rounded up by less than 2^-60 for each task from then on.
+    ///
+    /// # Errors
+    /// [`Refusal`]; of the weights if their sum would exceed the number of cores.
+    pub fn add(&mut self, weight: Weight) -> Result<TaskId, Refusal<Overload>> {
+        if weight.budget == 0 || weight.budget > weight.period {
+            let why = "a job needs at least one quantum, and at most all of its period";
+            return Err(Refusal::Parameters(why));
+        }
+        for task in &mut self.tasks {
+            *task = task.filter(|it| !it.has_left || it.free > self.now);
+        }
+        let weights = self.tasks.iter().flatten().map(|task| task.weight);
+        let shares = weights.chain([weight]).map(|Weight { budget, period }| {
+            Fraction::of(Duration(budget.into()), Duration(period.into()))
+        });
+        let free = self.tasks.iter().position(Option::is_none);
+        let index = free.ok_or(Refusal::Full)?;
+        if !shares
+            .fold(Fraction::ZERO, Fraction::plus)
+            .is_at_most(CORES)
+        {
+            return Err(Refusal::Admission(Overload));
+        }
+        self.tasks[index] = Some(Entry {
+            weight,
+            release: self.now,
+            subtask: 1,
+            last: None,
+            free: self.now,
+            has_left: false,
+        });
+        let id = TaskId(index as u16);
+        self.waiting.set(id, self.now);
+        Ok(id)
+    }
+
+    /// Removes a task. Returns the number of the quantum from which its weight is free for another: until then it may have had
+    /// more than its share.
+    ///
+    /// # Errors
+    /// [`Error::NoTask`].
+    pub fn remove(&mut self, id: TaskId) -> Result<u64, Error> {
+        let task = self.task(id)?;
+        task.has_left = true;
+        let free = task.free;
+        self.waiting.remove(id);
+        self.ready.remove(id);
+        Ok(free)
+    }
+
+    /// The job of a task is completed before it has had its whole budget: what is left of it is given up. It has no effect
+    /// before the job's first quantum, and after its last.
+    ///
+    /// # Errors
+    /// [`Error::NoTask`].
+    pub fn complete(&mut self, id: TaskId) -> Result<(), Error> {
+        let task = self.task(id)?;
+        if task.subtask > 1 {
+            task.end_job();
+            let release = task.release;
+            self.ready.remove(id);
+            self.waiting.set(id, release);
+        }
+        Ok(())
+    }
+
+    /// The number of the next quantum.
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// A quantum begins: the task of each core. A task that goes on keeps its core, and one that comes back gets its last one
+    /// if it can.
+    pub fn quantum(&mut self) -> [Option<TaskId>; CORES] {
+        while let Some((release, id)) = self.waiting.first()
+            && release <= self.now
+        {
+            self.waiting.remove(id);
+            if let Some(urgency) = self.urgency(id) {
+                self.ready.set(id, urgency);
+            }
+        }
+        self.now += 1;
+        let mut chosen = [None; CORES];
+        for place in &mut chosen {
+            let Some((_, id)) = self.ready.first() else {
+                break;
+            };
+            self.ready.remove(id);
+            *place = Some(id);
+            if let Ok(task) = self.task(id) {
+                let next = task.advance();
+                self.waiting.set(id, next);
+            }
+        }
+        self.running = self.place(chosen);
+        self.running
+    }
+
+    /// Puts the tasks on cores.
+    fn place(&mut self, mut chosen: [Option<TaskId>; CORES]) -> [Option<TaskId>; CORES] {
+        let mut cores = [None; CORES];
+        // First those that go on, then those that come back, then the rest.
+        for step in 0..3 {
+            for place in &mut chosen {
+                let Some(id) = *place else {
+                    continue;
+                };
+                let Some(task) = &mut self.tasks[id.index()] else {
+                    continue;
+                };
+                let goes_on = |core: &Core| self.running[*core] == Some(id);
+                let core = match step {
+                    0 => task.last.filter(goes_on),
+                    1 => task.last,
+                    _ => cores.iter().position(Option::is_none),
+                };
+                if let Some(core) = core.filter(|core| cores[*core].is_none()) {
+                    cores[core] = place.take();
+                    task.last = Some(core);
+                }
+            }
+        }
+        cores
+    }
+
+    /// The urgency of a task's next subtask.
+    fn urgency(&self, id: TaskId) -> Option<Urgency> {
+        let task = self.tasks[id.index()]?;
+        let window = task.weight.window(task.subtask);
+        let deadline = task.release + window.deadline;
+        let group = task.release + window.group;
+        #[cfg(test)]
+        match self.fault {
+            crate::tests::PfairFault::None => {}
+            crate::tests::PfairFault::NoBit => {
+                return Some((deadline, Reverse(false), Reverse(0)));
+            }
+            crate::tests::PfairFault::NoGroup => {
+                return Some((deadline, Reverse(window.overlaps), Reverse(0)));
+            }
+        }
+        Some((deadline, Reverse(window.overlaps), Reverse(group)))
+    }
+
+    fn task(&mut self, id: TaskId) -> Result<&mut Entry, Error> {
+        let entry = self.tasks.get_mut(id.index()).and_then(Option::as_mut);
+        entry.filter(|it| !it.has_left).ok_or(Error::NoTask)
+    }
+}
+
+impl Entry {
+    /// The subtask gets its quantum. Returns the pseudo-release of the next one.
+    fn advance(&mut self) -> u64 {
+        let window = self.weight.window(self.subtask);
+        // Srinivasan and Anderson (2005), condition L.
+        self.free = self.release
+            + match window.group {
+                0 => window.deadline + u64::from(window.overlaps),
+                group => group,
+            };
+        match self.subtask == self.weight.budget {
+            true => self.end_job(),
+            false => self.subtask += 1,
+        }
+        self.release + self.weight.window(self.subtask).release
+    }
+
+    fn end_job(&mut self) {
+        self.release += u64::from(self.weight.period);
+        self.subtask = 1;
+    }
+}

@@ -235,6 +235,17 @@ fn a_weight_is_free_when_the_share_is_used() {
     ));
 }
 
+/// The group deadline, for half of a core or more; else the end of the window, and one quantum more if that overlaps the next.
+#[test]
+fn a_weight_is_free_as_its_windows_say() {
+    for (weight, free) in [(weight(8, 11), 4), (weight(2, 5), 4), (weight(1, 3), 3)] {
+        let mut pfair = Pfair::<1, 1>::default();
+        let id = pfair.add(weight).unwrap();
+        pfair.quantum();
+        assert_eq!(pfair.remove(id), Ok(free));
+    }
+}
+
 /// The windows of weight 8/11 (Anderson and Srinivasan, 2004, figure 1).
 #[test]
 fn windows_are_those_of_the_paper() {

@@ -88,7 +88,7 @@ fn the_fuzzer_also_runs_with_domains_and_breakpoints_where_systems_are_ready_mad
     };
     for (name, expected) in [("pc99", true), ("qemu-virt", true), ("kzm", false)] {
         let platform = Platform::load(&workspace, name).unwrap();
-        let runs = runs(&workspace, &platform, &arguments, Scope::All).unwrap();
+        let runs = runs(&workspace, &platform, &arguments, None, Scope::All).unwrap();
         let mut several = runs
             .iter()
             .filter(|run| run.abi.contains(&AbiOption::Domains));
@@ -154,7 +154,7 @@ fn traces_are_compared_with_the_simulator() {
         for name in platforms {
             let platform = Platform::load(&workspace, name).unwrap();
             let scope = Scope::of(&platform, more.is_empty());
-            let runs = runs(&workspace, &platform, &arguments, scope).unwrap();
+            let runs = runs(&workspace, &platform, &arguments, None, scope).unwrap();
             let compared = runs.iter().filter(|run| run.system.name == TRACED);
             let cores: Vec<_> = compared.map(|run| run.cores.count).collect();
             assert_eq!(cores, [1], "{name} {more:?}");

@@ -50,6 +50,8 @@ pub(crate) enum Fault {
     Switches,
     /// The latency of releases.
     Latency,
+    /// The passes that a scheduler's thread takes for releases.
+    Passes,
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Overheads of schedulers for four cores.
 
 use schedulability::Time;
-use schedulability::model::Overheads;
+use schedulability::model::{Overheads, Releases};
 use system_analysis::Figures;
 
 use crate::Policy;
@@ -92,7 +92,7 @@ impl Measured {
             schedule: of(self.schedule),
             context_switch: of(self.context_switch),
             remote_reschedule: of(self.remote_reschedule),
-            release_core: false,
+            releases: Releases::Handler,
         }
     }
 }
@@ -123,7 +123,11 @@ pub(crate) fn all(
         .iter()
         .find(|one| one.policy == policy)
         .map_or(Time::ZERO, |one| one.overheads(statistic).schedule);
-    let bounds = system_analysis::overheads(decision, figures, 1);
+    // All are charged by one formula, which is that of schedulers in a kernel.
+    let bounds = Overheads {
+        releases: Releases::Handler,
+        ..system_analysis::overheads(decision, figures, 1)
+    };
     all.push(("this kernel, measured", Some(measured(bounds, figures))));
     all.push(("this kernel, bounds", Some(bounds)));
     all

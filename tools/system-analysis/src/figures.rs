@@ -305,7 +305,8 @@ remote-reschedule = { mean = "1 us", worst = "6 us" }
         let all = of(&text, 1);
         assert_eq!(all.context_switch, Time::from_micros(2));
         assert_eq!(all.schedule, Time::from_micros(3));
-        // It takes the processor to wake the scheduler.
+        // It takes the processor to wake the scheduler, at each event.
+        assert_eq!(all.releases, schedulability::model::Releases::Thread);
         assert_eq!(all.release, Time::from_micros(4 + 5));
         // Interrupts may be disabled.
         assert_eq!(all.release_latency, Time::from_micros(10 + 5));

@@ -1,7 +1,7 @@
 //! Components under user-level schedulers.
 
 use schedulability::fixed::{Interference, Residual, interference};
-use schedulability::model::{Overheads, Parameters, Task, charge};
+use schedulability::model::{Overheads, Parameters, Releases, Task, charge};
 use schedulability::{Error, Time, Verdict as Shown, edf, global};
 use system_description::System;
 use system_description::file::Policy;
@@ -32,7 +32,7 @@ pub(crate) fn rows(system: &System, figures: &Figures) -> Result<Vec<Row>, Vec<S
 }
 
 /// What a user-level scheduler adds to each job: what was measured of it; or else its decisions, and all else is the
-/// kernel's.
+/// kernel's. It is a thread, which takes the core for each release, whether a job is preempted or not.
 pub fn overheads(decision: Time, figures: &Figures, cores: usize) -> Overheads {
     let bounds = Overheads {
         tick_period: Time::LONGEST,
@@ -43,14 +43,14 @@ pub fn overheads(decision: Time, figures: &Figures, cores: usize) -> Overheads {
         // The scheduler wakes up by a timeout or a message, and runs the next thread.
         context_switch: figures.end_of_budget(cores) + figures.switch() + figures.waiting(1, cores),
         remote_reschedule: time(figures.interrupt) + time(figures.other_core),
-        release_core: false,
+        releases: Releases::Thread,
     };
     let Some(measured) = figures.scheduler else {
         return bounds;
     };
     let wake = time(measured.release_latency.worst);
     Overheads {
-        // Each release may wake the scheduler, which takes the processor from the job that runs.
+        // To wake the scheduler is a part of each of its passes.
         release: time(measured.release.worst) + wake + figures.waiting(1, cores),
         release_latency: bounds.release_latency + wake,
         schedule: decision.max(time(measured.schedule.worst)),

@@ -18,7 +18,7 @@ mod search;
 mod waits;
 
 pub use analyse::analyse;
-pub use figures::{Figures, Instructions};
+pub use figures::{Figures, Instructions, Overhead, Scheduler};
 pub use global::overheads;
 pub use report::{Curve, Kind, Observed, Part, Report, Row, Shown, Source, Verdict};
 pub use schedulability::Time;

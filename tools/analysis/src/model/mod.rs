@@ -9,7 +9,7 @@ mod task;
 pub use self::arrivals::Arrivals;
 pub use self::context::{Context, Replenishment};
 pub use self::core::{Call, Core, Priority, Server, ServerId, Thread, Waits};
-pub use overheads::{OVERHEADS, Overheads, charge};
+pub use overheads::{OVERHEADS, Overheads, PASSES, Releases, charge};
 pub(crate) use task::utilisation;
 pub use task::{Parameters, Task};
 

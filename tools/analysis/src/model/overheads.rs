@@ -18,6 +18,30 @@ pub const OVERHEADS: Method = Method {
     ],
 };
 
+/// [`charge`] for a scheduler that is a thread.
+pub const PASSES: Method = Method {
+    name: "accounting of the passes of a scheduler that is a thread",
+    source: "ours, after Brandenburg 2011, chapter 3",
+    assumptions: &[
+        "each overhead is the longest that occurs",
+        "a job is preempted at most once for each arrival of another job",
+        "the scheduler takes the core for each arrival, for the end of a job, and once just before it",
+        "priorities of jobs are fixed (fixed priorities or EDF)",
+    ],
+};
+
+/// What handles the releases of jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Releases {
+    /// A handler on the job's core.
+    Handler,
+    /// A handler on a core of its own.
+    OwnCore,
+    /// A scheduler that is a thread: for each event it takes the core for a pass, with a decision and a switch, whether it
+    /// preempts a job or not; and it looks at a budget just before that can end.
+    Thread,
+}
+
 /// The overheads of a scheduler on a platform.
 ///
 /// There is no default and no value to start from, so a caller states all of it. [`Overheads::from_names`] is
@@ -28,7 +52,7 @@ pub struct Overheads {
     pub tick_period: Time,
     /// The handler of a timer tick; zero for a kernel without ticks.
     pub tick: Time,
-    /// The handler of a release.
+    /// The handler of a release; or to wake the scheduler, and what the release adds to its decision.
     pub release: Time,
     /// From the arrival of an interrupt to the begin of its handler.
     pub release_latency: Time,
@@ -38,8 +62,8 @@ pub struct Overheads {
     pub context_switch: Time,
     /// From an interrupt to another core to its effect there.
     pub remote_reschedule: Time,
-    /// Whether releases are handled on a core of their own.
-    pub release_core: bool,
+    /// What handles releases.
+    pub releases: Releases,
 }
 
 /// The names of the times in [`Overheads::from_names`].
@@ -60,7 +84,7 @@ impl Overheads {
     /// If a name is unknown, missing or given twice, or a value impossible.
     pub fn from_names<'a>(
         values: impl IntoIterator<Item = (&'a str, Time)>,
-        release_core: bool,
+        releases: Releases,
     ) -> Result<Self> {
         let complain = |why: String| Err(Error::impossible("overheads", why));
         let mut times = [None; NAMES.len()];
@@ -98,7 +122,7 @@ impl Overheads {
             schedule,
             context_switch,
             remote_reschedule,
-            release_core,
+            releases,
         };
         overheads.check()?;
         Ok(overheads)
@@ -145,52 +169,70 @@ pub fn charge(
         return Err(Error::impossible("overheads", why));
     }
     let o = overheads;
-    let of_tick = o.tick.over(o.tick_period);
-    let shares = tasks.iter().map(|task| o.release.over(task.period()));
-    let of_releases = match o.release_core {
-        true => Ratio::zero(),
-        false => shares.fold(Ratio::zero(), |sum, share| sum + share),
+    let decision = o.schedule + fault::unless(Fault::Switches, o.context_switch);
+    // What a release takes of the job's core.
+    let release = match o.releases {
+        Releases::Handler => o.release,
+        Releases::OwnCore => Time::ZERO,
+        Releases::Thread => o.release + fault::unless(Fault::Passes, decision),
     };
+    let of_tick = o.tick.over(o.tick_period);
+    let shares = tasks.iter().map(|task| release.over(task.period()));
+    let of_releases = shares.fold(Ratio::zero(), |sum, share| sum + share);
     let left = Ratio::one() - &of_tick - &of_releases;
     if left <= Ratio::zero() {
-        let why = "handlers of interrupts use up the processor; lengthen the periods";
+        let why =
+            "handlers of interrupts, or the scheduler, use up the processor; lengthen the periods";
         return Err(Error::impossible("overheads", why));
     }
-    let handlers = match o.release_core {
-        true => o.tick,
-        false => o.tick + o.release * tasks.len() as i128,
+    let latency = match o.releases {
+        // Its pass for an event just before the release comes first.
+        Releases::Thread => o.release_latency + release,
+        _ => o.release_latency,
     };
-    let latency = o.release_latency.ratio();
-    let later = fault::unless(Fault::Latency, o.release_latency);
-    let switches = fault::unless(Fault::Switches, o.context_switch);
-    let preemption = (handlers.ratio() + latency * (of_tick + of_releases)) / &left;
-    let mut beside = preemption * Time::of(2).ratio();
-    if cores > 1 || o.release_core {
-        beside += o.remote_reschedule.ratio();
-    }
-    if o.release_core {
-        beside += o.release.ratio();
-    }
+    let later = fault::unless(Fault::Latency, latency);
+    // The job's own passes; and, so many times, all handlers at once and those that were late.
+    let (own, late, times) = match o.releases {
+        // Just before its end, and at the end. On several cores it may be preempted, and wait for the scheduler again
+        // before it continues.
+        Releases::Thread => (release * 2, latency.ratio(), if cores > 1 { 2 } else { 1 }),
+        // When it preempts and at the end.
+        _ => (decision * 2, latency.ratio() * (of_tick + of_releases), 2),
+    };
+    let handlers = (o.tick + release * tasks.len() as i128).ratio() + late;
+    let handlers = handlers * Time::of(times).ratio();
+    let elsewhere = match o.releases {
+        Releases::OwnCore => o.remote_reschedule + o.release,
+        Releases::Thread if cores > 1 => o.remote_reschedule * 2,
+        Releases::Handler if cores > 1 => o.remote_reschedule,
+        _ => Time::ZERO,
+    };
     let charged = tasks.iter().enumerate().map(|(place, task)| {
         let others = reload
             .iter()
             .enumerate()
             .filter(|(other, _)| *other != place);
         let reload = others.map(|(_, time)| *time).max().unwrap_or_default();
-        let scheduling = (o.schedule + switches) * 2 + reload;
-        let inflate = |cost: &Time| Time::ceil(&((*cost + scheduling).ratio() / &left + &beside));
+        let inflate = |cost: &Time| {
+            let all = (*cost + own + reload).ratio() + &handlers;
+            Time::ceil(&(all / &left + elsewhere.ratio()))
+        };
         let parameters = task.parameters();
         Task::new(Parameters {
             costs: parameters.costs.iter().map(inflate).collect(),
             period: parameters.period - later,
             bursts: (parameters.bursts.iter())
-                .map(|window| *window - o.release_latency)
+                .map(|window| *window - latency)
                 .collect(),
             deadline: parameters.deadline - later,
             ..parameters.clone()
         })
     });
-    Ok(OVERHEADS.finds(charged.collect::<Result<_>>()?))
+    let method = match o.releases {
+        Releases::Thread => &PASSES,
+        _ => &OVERHEADS,
+    };
+    Ok(method.finds(charged.collect::<Result<_>>()?))
 }
 
 #[cfg(test)]
@@ -218,7 +260,7 @@ mod tests {
     /// (5000 + 1000 * 0.005 + 2 * 2000 + 1000 * 0.0003) / u = 9005.3 / u.
     #[test]
     fn costs_grow_as_the_formula_says() {
-        let overheads = Overheads::from_names(named(), false).unwrap();
+        let overheads = Overheads::from_names(named(), Releases::Handler).unwrap();
         let reload = [ns(10_000), ns(20_000)];
         let charged = charge(&tasks(), &reload, &overheads, 1).unwrap().value;
         let cost = |cost: f64, reload: f64| {
@@ -232,30 +274,54 @@ mod tests {
         assert_eq!(on_two[0].cost(), charged[0].cost() + ns(6_000));
     }
 
+    /// By hand, in nanoseconds: a pass takes 2000 + 3000 + 4000 = 9000, u = 1 - 0.005 - 0.0009 - 0.00045 = 0.99365, and a
+    /// release is seen after 1000 + 9000 at most.
+    #[test]
+    fn a_thread_takes_a_pass_for_each_event() {
+        let overheads = Overheads::from_names(named(), Releases::Thread).unwrap();
+        let reload = [ns(10_000), ns(20_000)];
+        let handlers = 5_000.0 + 10_000.0 + 2.0 * 9_000.0;
+        let cost = |cost: f64, reload: f64, times: f64| {
+            ((cost + 2.0 * 9_000.0 + reload + times * handlers) / 0.99365).ceil() as u64
+        };
+        let charged = charge(&tasks(), &reload, &overheads, 1).unwrap();
+        assert_eq!(charged.method.name, PASSES.name);
+        let charged = charged.value;
+        assert_eq!(charged[0].cost(), ns(cost(1e6, 20_000.0, 1.0)));
+        assert_eq!(charged[1].cost(), ns(cost(3e6, 10_000.0, 1.0)));
+        assert_eq!(charged[0].period(), ns(9_990_000));
+        assert_eq!(charged[1].deadline(), ns(19_990_000));
+        let on_two = charge(&tasks(), &reload, &overheads, 2).unwrap().value;
+        let remote = ns(2 * 6_000);
+        assert_eq!(on_two[0].cost(), ns(cost(1e6, 20_000.0, 2.0)) + remote);
+    }
+
     /// Every single overhead makes some cost larger or some deadline shorter.
     #[test]
     fn no_overhead_is_ignored() {
         let reload = [ns(10_000), ns(20_000)];
-        let of = |values: Vec<(&str, Time)>| {
-            let overheads = Overheads::from_names(values, false).unwrap();
-            charge(&tasks(), &reload, &overheads, 2).unwrap().value
-        };
-        let before = of(named());
-        for place in 1..NAMES.len() {
-            let mut values = named();
-            values[place].1 += ns(500);
-            let after = of(values);
-            let worse = |(new, old): (&Task, &Task)| {
-                new.cost() > old.cost() || new.deadline() < old.deadline()
+        for releases in [Releases::Handler, Releases::OwnCore, Releases::Thread] {
+            let of = |values: Vec<(&str, Time)>| {
+                let overheads = Overheads::from_names(values, releases).unwrap();
+                charge(&tasks(), &reload, &overheads, 2).unwrap().value
             };
-            assert!(after.iter().zip(&before).any(worse), "{}", NAMES[place]);
+            let before = of(named());
+            for place in 1..NAMES.len() {
+                let mut values = named();
+                values[place].1 += ns(500);
+                let after = of(values);
+                let worse = |(new, old): (&Task, &Task)| {
+                    new.cost() > old.cost() || new.deadline() < old.deadline()
+                };
+                assert!(after.iter().zip(&before).any(worse), "{}", NAMES[place]);
+            }
         }
     }
 
     #[test]
     fn misspelt_missing_and_repeated_names_are_refused() {
         let error = |values: Vec<(&str, Time)>| {
-            Overheads::from_names(values, false)
+            Overheads::from_names(values, Releases::Handler)
                 .unwrap_err()
                 .to_string()
         };

@@ -4,8 +4,8 @@ use schedulability::edf::{self, virtual_deadlines};
 use schedulability::fixed::{Interference, amc_rtb, blocking, response_time, thread_response};
 use schedulability::guests::{Loss, Slots, SwitchCost, bound_beside, lowest_lag_first, proxy};
 use schedulability::model::{
-    Call, Context, Core, Overheads, Parameters, Priority, Replenishment, Server, ServerId, Task,
-    Thread, charge,
+    Call, Context, Core, Overheads, Parameters, Priority, Releases, Replenishment, Server,
+    ServerId, Task, Thread, charge,
 };
 use schedulability::partition::{Fit, exact, pack};
 use schedulability::supply::{Processor, Recurring, Supply};
@@ -269,7 +269,7 @@ fn choices() {
 #[test]
 pub fn overheads() {
     let tasks = [task("a", 1, 10, 10), task("b", 3, 20, 20)];
-    let overheads = Overheads {
+    let overheads = |releases| Overheads {
         tick_period: ms(1),
         tick: us(5),
         release: us(2),
@@ -277,14 +277,19 @@ pub fn overheads() {
         schedule: us(3),
         context_switch: us(4),
         remote_reschedule: us(6),
-        release_core: false,
+        releases,
     };
-    let charged = charge(&tasks, &[us(10), us(20)], &overheads, 1)
-        .unwrap()
-        .value;
-    let lines: Vec<_> = (charged.iter())
-        .map(|task| format!("| {} | {} | {} |", task.name(), task.cost(), task.period()))
-        .collect();
+    let mut lines = Vec::new();
+    for (by, releases) in [
+        ("a handler", Releases::Handler),
+        ("a thread", Releases::Thread),
+    ] {
+        let charged = charge(&tasks, &[us(10), us(20)], &overheads(releases), 1);
+        lines.extend(charged.unwrap().value.iter().map(|task| {
+            let (name, cost, period) = (task.name(), task.cost(), task.period());
+            format!("| {by} | {name} | {cost} | {period} |")
+        }));
+    }
     says(
         include_str!("../../../../docs/src/analysis/overheads.md"),
         &lines,

@@ -11,7 +11,7 @@ type Case = (Fault, &'static str, fn(), &'static str);
 const SIMULATED: &str = "simulations";
 const BY_HAND: &str = "calculations by hand";
 
-const CASES: [Case; 24] = [
+const CASES: [Case; 25] = [
     (
         Fault::Blocking,
         "blocking by servers",
@@ -153,6 +153,12 @@ const CASES: [Case; 24] = [
     (
         Fault::Latency,
         "the latency of releases",
+        book::overheads,
+        BY_HAND,
+    ),
+    (
+        Fault::Passes,
+        "the passes of a scheduler that is a thread",
         book::overheads,
         BY_HAND,
     ),

@@ -1,7 +1,7 @@
 //! Sustainability: what holds, holds with less to do and more time to do it.
 
 use proptest::prelude::*;
-use schedulability::model::{Overheads, Parameters, Task, charge};
+use schedulability::model::{Overheads, Parameters, Releases, Task, charge};
 use schedulability::supply::{Processor, Rate, Recurring, Supply};
 use schedulability::{Time, edf, global};
 
@@ -124,18 +124,20 @@ proptest! {
         let _ = global::any(&tasks, 3);
         let [tick_period, tick, release, release_latency, schedule, context_switch, remote_reschedule] =
             times.map(Time::from_nanos);
-        let overheads = Overheads {
-            tick_period,
-            tick,
-            release,
-            release_latency,
-            schedule,
-            context_switch,
-            remote_reschedule,
-            release_core: false,
-        };
-        if let Err(error) = charge(&tasks, &vec![Time::ZERO; tasks.len()], &overheads, 2) {
-            prop_assert!(error.to_string().len() > 20);
+        for releases in [Releases::Handler, Releases::OwnCore, Releases::Thread] {
+            let overheads = Overheads {
+                tick_period,
+                tick,
+                release,
+                release_latency,
+                schedule,
+                context_switch,
+                remote_reschedule,
+                releases,
+            };
+            if let Err(error) = charge(&tasks, &vec![Time::ZERO; tasks.len()], &overheads, 2) {
+                prop_assert!(error.to_string().len() > 20);
+            }
         }
     }
 }

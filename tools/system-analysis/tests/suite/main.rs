@@ -2,5 +2,6 @@
 
 mod assignment;
 mod common;
+mod overheads;
 mod partitions;
 mod reports;

@@ -15,6 +15,7 @@ mod profile;
 mod reference;
 mod run;
 mod scaling;
+mod schedulers;
 mod speed;
 mod switch;
 mod table;

@@ -38,6 +38,9 @@ pub(crate) struct Curve<'a> {
     pub(crate) points: Vec<(f64, f64)>,
 }
 
+/// A named series of points.
+pub(crate) type Points = (String, Vec<(f64, f64)>);
+
 /// The scale and range of an axis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Axis {
@@ -191,6 +194,44 @@ impl Plot<'_> {
         svg.push_str("</svg>\n");
         svg
     }
+}
+
+/// The plot as SVG; none without points. With a `factor` the horizontal axis is logarithmic, and has no zero.
+pub(crate) fn draw(
+    title: &str,
+    across: &str,
+    factor: Option<f64>,
+    curves: &[Points],
+) -> Option<String> {
+    let is_shown = |point: &&(f64, f64)| factor.is_none() || point.0 > 0.0;
+    let all = || curves.iter().flat_map(|curve| &curve.1).filter(is_shown);
+    let least = all().map(|point| point.0).reduce(f64::min)?;
+    let most = all().map(|point| point.0).reduce(f64::max)?;
+    let highest = all().map(|point| point.1).reduce(f64::max)?;
+    let x = match factor {
+        None => Axis::Even { end: most },
+        Some(factor) => Axis::Times {
+            begin: least,
+            factor,
+            end: most,
+        },
+    };
+    let curve = |curve: &'_ Points| curve.1.iter().filter(is_shown).copied().collect();
+    let plot = Plot {
+        title,
+        across,
+        x,
+        y: Axis::Even { end: highest },
+        curves: curves
+            .iter()
+            .map(|one| Curve {
+                name: &one.0,
+                points: curve(one),
+            })
+            .collect(),
+        bound: None,
+    };
+    Some(plot.svg())
 }
 
 /// The positions of the names of curves that end at these heights: in the same order, as near as possible,

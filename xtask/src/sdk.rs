@@ -47,12 +47,13 @@ const CRATES: [&str; 8] = [
 /// The folders of example systems.
 const EXAMPLES: &str = "systems";
 /// Other files and folders that an SDK holds.
-const OTHERS: [&str; 11] = [
+const OTHERS: [&str; 12] = [
     ".cargo/config.toml",
     "Cargo.lock",
     "LICENSE-APACHE",
     "LICENSE-MIT",
     "benches/aims.toml",
+    "benches/literature.toml",
     "benches/overheads",
     "docs",
     // The base of several platforms, and what reads it.

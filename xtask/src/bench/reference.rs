@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 
 use super::measurement::{self, Measurement, number};
-use super::{criticality, delay, hardening, scaling, speed, tracing};
+use super::{criticality, delay, hardening, scaling, schedulers, speed, tracing};
 use crate::Result;
 use crate::cli::BenchArguments;
 use crate::workspace::Workspace;
@@ -25,20 +25,23 @@ const HARDENED_PAGE: &str = "docs/src/reference/hardware-attacks.md";
 const TRACING: &str = "tracing";
 const TRACING_PAGE: &str = "docs/src/reference/tracing.md";
 /// The pages of the book that show results, and the functions that write them.
-const PAGES: [(&str, Show); 4] = [
+const PAGES: [(&str, Show); 5] = [
     ("docs/src/reference/benchmarks.md", tables),
     ("docs/src/reference/speed.md", speed::page),
     ("docs/src/reference/delay.md", delay::page),
     ("docs/src/reference/scaling.md", scaling::page),
+    ("docs/src/reference/schedulers.md", schedulers::page),
 ];
 /// The plots, one for each platform with such results: the beginnings of their file names, and the functions
 /// that draw them.
-const PLOTS: [(&str, Draw); 5] = [
+const PLOTS: [(&str, Draw); 7] = [
     ("docs/src/images/criticality", criticality::plot),
     ("docs/src/images/delay", delay::plot),
     ("docs/src/images/locks", scaling::locks_plot),
     ("docs/src/images/pairs", scaling::pairs_plot),
     ("docs/src/images/payload", scaling::payload_plot),
+    ("docs/src/images/decisions", schedulers::decisions_plot),
+    ("docs/src/images/remote-decisions", schedulers::remote_plot),
 ];
 /// The tool writes the part of a page after this line.
 const MARK: &str = "<!-- What follows is written by `cargo xtask bench --write-reference`. -->\n";

@@ -2,10 +2,7 @@
 
 use super::{ONE, Series, series};
 use crate::bench::measurement::Measurement;
-use crate::plot::{Axis, Curve, Plot};
-
-/// A named series of points.
-type Points = (String, Vec<(f64, f64)>);
+use crate::plot::{Points, draw};
 
 /// The duration of a transaction on several cores relative to one core, divided by the number of cores.
 pub(in crate::bench) fn locks_plot(platform: &str, measured: &[Measurement]) -> Option<String> {
@@ -54,39 +51,6 @@ fn speed_ups(all: &[Series<'_>]) -> Vec<Points> {
         }
     }
     curves
-}
-
-/// The plot as SVG; none without points. With a `factor` the horizontal axis is logarithmic, and has no zero.
-fn draw(title: &str, across: &str, factor: Option<f64>, curves: &[Points]) -> Option<String> {
-    let is_shown = |point: &&(f64, f64)| factor.is_none() || point.0 > 0.0;
-    let all = || curves.iter().flat_map(|curve| &curve.1).filter(is_shown);
-    let least = all().map(|point| point.0).reduce(f64::min)?;
-    let most = all().map(|point| point.0).reduce(f64::max)?;
-    let highest = all().map(|point| point.1).reduce(f64::max)?;
-    let x = match factor {
-        None => Axis::Even { end: most },
-        Some(factor) => Axis::Times {
-            begin: least,
-            factor,
-            end: most,
-        },
-    };
-    let curve = |curve: &'_ Points| curve.1.iter().filter(is_shown).copied().collect();
-    let plot = Plot {
-        title,
-        across,
-        x,
-        y: Axis::Even { end: highest },
-        curves: curves
-            .iter()
-            .map(|one| Curve {
-                name: &one.0,
-                points: curve(one),
-            })
-            .collect(),
-        bound: None,
-    };
-    Some(plot.svg())
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub struct Pfair<const CORES: usize, const TASKS: usize> {
     tasks: [Option<Entry>; TASKS],
     /// Tasks whose next subtask is not released, by its pseudo-release, and the others.
     waiting: Queue<u64, TASKS>,
-    ready: Queue<Urgency, TASKS>,
+    ready: Queue<Priority, TASKS>,
     /// The number of the next quantum, and what runs in the present one.
     now: u64,
     running: [Option<TaskId>; CORES],
@@ -46,7 +46,7 @@ pub struct Pfair<const CORES: usize, const TASKS: usize> {
 
 /// The order of subtasks: the earliest pseudo-deadline; then the window that overlaps the next one (the b-bit), since that has
 /// less room if this one's last quantum is used; then the longest cascade of such windows (the latest group deadline).
-type Urgency = (u64, Reverse<bool>, Reverse<u64>);
+type Priority = (u64, Reverse<bool>, Reverse<u64>);
 
 /// A task with its next subtask.
 #[derive(Clone, Copy, Debug)]
@@ -187,8 +187,8 @@ impl<const CORES: usize, const TASKS: usize> Pfair<CORES, TASKS> {
             && release <= self.now
         {
             self.waiting.remove(id);
-            if let Some(urgency) = self.urgency(id) {
-                self.ready.set(id, urgency);
+            if let Some(priority) = self.priority(id) {
+                self.ready.set(id, priority);
             }
         }
         self.now += 1;
@@ -235,8 +235,8 @@ impl<const CORES: usize, const TASKS: usize> Pfair<CORES, TASKS> {
         cores
     }
 
-    /// The urgency of a task's next subtask.
-    fn urgency(&self, id: TaskId) -> Option<Urgency> {
+    /// The priority of a task's next subtask.
+    fn priority(&self, id: TaskId) -> Option<Priority> {
         let task = self.tasks[id.index()]?;
         let window = task.weight.window(task.subtask);
         let deadline = task.release + window.deadline;

@@ -2,8 +2,11 @@
 (async () => {
   const [problems, seen] = [[], []];
   const expect = (holds, what) => holds || problems.push(what);
-  /// Until the page is painted, and its tables are summed up. A page that is served has got its data.
-  const rest = () => new Promise((done) => setTimeout(done, 300));
+  /// Until the page is painted, its tables are summed up, and a page that is served has got its data, on a busy machine, too.
+  const rest = async () => {
+    do await new Promise((done) => setTimeout(done, 20));
+    while (!page.panes.every((pane) => pane.isComplete));
+  };
   const press = (key) => dispatchEvent(new KeyboardEvent("keydown", { key }));
   const pointer = (canvas, type, x, y, more = {}) => {
     const { left, top } = canvas.getBoundingClientRect();

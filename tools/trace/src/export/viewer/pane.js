@@ -157,6 +157,11 @@ class Pane {
     });
   }
 
+  /// Whether all that is in view is painted and summed up.
+  get isComplete() {
+    return !this.isPending && !this.resting && !this.trace.requests;
+  }
+
   /// What the span between the cursors would be without events, as soon as it is known.
   correction(a, b) {
     if (this.measured?.a === a && this.measured.b === b) return this.measured.words;
@@ -176,6 +181,7 @@ class Pane {
 
   async sumUp() {
     const { trace, from, to } = this;
+    this.resting = 0;
     try {
       const sums = await trace.sums(from, to);
       if (this.from === from && this.to === to) this.tables.innerHTML = tables(trace, sums, to - from);

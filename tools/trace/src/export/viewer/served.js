@@ -31,9 +31,14 @@ class Served extends Trace {
 
   async get(what, parameters = {}) {
     const query = new URLSearchParams({ trace: this.number, ...parameters });
-    const response = await fetch(`/${what}?${query}`);
-    if (!response.ok) throw new Error(await response.text());
-    return response.json();
+    this.requests += 1;
+    try {
+      const response = await fetch(`/${what}?${query}`);
+      if (!response.ok) throw new Error(await response.text());
+      return await response.json();
+    } finally {
+      this.requests -= 1;
+    }
   }
 
   length(level) {

@@ -73,6 +73,8 @@ class Lanes {
 class Trace {
   constructor(data) {
     Object.assign(this, data);
+    /// How many requests for more of the trace have no answer yet.
+    this.requests = 0;
     // Until the analyses of all events have ended.
     Object.assign(this, { isAnalysed: false, broken: 0, jobs: [], targets: [], blackout: null, inversion: null });
   }

@@ -130,7 +130,8 @@ impl<A: Arch> Ipc<A> {
     }
 
     /// The slow path of [`Ipc::wake_context`], for contexts that need a wake-up check. A timer or budget that ended
-    /// while the thread was blocked is reported now.
+    /// while the thread was blocked is reported now; if the thread is woken by such a report itself, the timer ends its
+    /// run, and without budget it waits for a replenishment.
     fn wake_with_checks(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
         let idled = self.stop_idling(thread);
         if self[context].flags.contains(ContextFlags::SPORADIC) {
@@ -139,7 +140,7 @@ impl<A: Arch> Ipc<A> {
             self.trace_head(context);
         }
         let readiness = self.readiness(thread);
-        if readiness == Readiness::NotReady {
+        if readiness == Readiness::NotReady || self.core.reports_timeout {
             return;
         }
         let flags = if self.timer_of(context) <= self.core.now {

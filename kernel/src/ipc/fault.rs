@@ -82,7 +82,9 @@ impl<A: Arch> Ipc<A> {
         };
         self.trace_timeout(thread, badge);
         self[thread].fault = PendingFault::Some(Fault::Timeout { badge, more });
+        self.core.reports_timeout = true;
         self.send(thread, handler, InvocationFlags::new(true, true, false));
+        self.core.reports_timeout = false;
         true
     }
 

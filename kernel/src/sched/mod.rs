@@ -91,6 +91,9 @@ pub struct Core<A: Arch> {
     pub level: u8,
     /// Whether any thread has stopped with a fault that no handler received.
     pub unhandled_fault: bool,
+    /// Whether a timeout message is being sent. The timeout of a handler that it wakes is not reported as well:
+    /// handlers may have handlers, in a chain of any length.
+    pub(crate) reports_timeout: bool,
     /// How many badge cancellations have begun; see `ipc::cancel_badged`.
     pub(crate) cancels: u64,
     domain: DomainTime,
@@ -120,6 +123,7 @@ impl<A: Arch> Core<A> {
                 reload: true,
                 level: 0,
                 unhandled_fault: false,
+                reports_timeout: false,
                 cancels: 0,
                 timer_deadline: TimerDeadline::NONE,
                 domain: DomainTime::new(),

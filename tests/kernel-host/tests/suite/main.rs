@@ -55,6 +55,7 @@ mod supply;
 mod tangles;
 mod threads;
 mod thresholds;
+mod timeout_chains;
 mod timeouts;
 mod transfer;
 mod untyped;

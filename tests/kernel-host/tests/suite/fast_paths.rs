@@ -11,7 +11,7 @@ use kernel::object::Membership;
 use proptest::prelude::*;
 
 /// All observable state of a simulated system.
-fn picture(system: &TestSystem) -> String {
+pub(super) fn picture(system: &TestSystem) -> String {
     let machine = &system.machine;
     let core = &machine.kernel.core;
     let mut picture = format!(
@@ -65,7 +65,7 @@ fn picture(system: &TestSystem) -> String {
 }
 
 /// Fewer cases than proptest's default, as each is two systems, unless the environment says how many.
-fn config() -> ProptestConfig {
+pub(super) fn config() -> ProptestConfig {
     let default = ProptestConfig::default();
     let is_chosen = std::env::var_os("PROPTEST_CASES").is_some();
     ProptestConfig {
@@ -107,7 +107,10 @@ pub(super) struct Scene {
 impl Scene {
     /// The server has the given priority, and a scheduling context of its own if `active`.
     pub(super) fn new(priority: u8, active: bool) -> Self {
-        let mut machine = Machine::new();
+        Self::of(Machine::new(), priority, active)
+    }
+
+    pub(super) fn of(mut machine: Machine, priority: u8, active: bool) -> Self {
         let (endpoint, notification) = (machine.endpoint(), machine.notification());
         let reply = machine.reply();
         let spec = Spec::new("server", priority);

@@ -18,13 +18,13 @@ fn called(priority: u8) -> Scene {
 
 impl Scene {
     /// The server answers by Send.
-    fn reply(&mut self, length: usize) -> bool {
+    pub(super) fn reply(&mut self, length: usize) -> bool {
         let (server, reply) = (self.server, self.reply);
         self.is_fast(|scene| scene.machine.send(server, reply, &words(length)))
     }
 
     /// The server waits for the next call.
-    fn recv(&mut self) -> bool {
+    pub(super) fn recv(&mut self) -> bool {
         let (server, endpoint, reply) = (self.server, self.endpoint, self.reply);
         self.is_fast(|scene| scene.machine.recv(server, endpoint, reply))
     }
@@ -58,7 +58,14 @@ fn replies_by_send_and_recv_are_short() {
 type Break = fn(&mut Scene);
 
 /// Break one condition of a reply each.
-const REPLIES: [(&str, Break); 5] = [
+const REPLIES: [(&str, Break); 6] = [
+    ("a due thread", |scene| {
+        let spec = Spec::new("due", 12).budget(Budget::new(100, 1000));
+        scene.machine.spawn(spec);
+        scene.machine.advance(100);
+        // The timer interrupt is late.
+        scene.machine.stall(2000);
+    }),
     ("a caller without a context", |scene| {
         let (context, tcb) = (scene.client.context, scene.client.tcb);
         let unbind = Method::SchedContextUnbindObject;
@@ -116,7 +123,26 @@ fn a_reply_by_send_in_a_call_chain_is_not_short() {
 }
 
 /// Break one condition of Recv each.
-const RECVS: [(&str, Break); 11] = [
+const RECVS: [(&str, Break); 15] = [
+    ("a ready thread with a criticality", |scene| {
+        let critical = scene.other(2);
+        scene.machine.set_criticality(critical, 1);
+    }),
+    ("an idling context of the client", |scene| {
+        let idling = Budget::new(1000, 10_000).idling();
+        let context = scene.client.context;
+        scene.machine.configure(context, idling).unwrap();
+    }),
+    ("a client that restarts", |scene| {
+        scene.machine.suspend(scene.client);
+        scene.machine.resume(scene.client);
+    }),
+    ("a client with a timer for another thread", |scene| {
+        let (setter, target) = (scene.other(20), scene.other(2));
+        let instant = scene.machine.now() + 1000;
+        (scene.machine).yield_to_timeout(setter, target.context, instant, None);
+        scene.machine.set_priority(setter, 7);
+    }),
     ("a due thread above the client", |scene| {
         let spec = Spec::new("due", 10).budget(Budget::new(20, 25));
         let due = scene.machine.spawn(spec);

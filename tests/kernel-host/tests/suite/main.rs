@@ -24,6 +24,8 @@ mod fast_paths;
 mod fast_paths_capability;
 mod fast_paths_limit;
 mod fast_paths_recv;
+#[cfg(feature = "smp")]
+mod fast_paths_recv_cores;
 mod fast_paths_threshold;
 mod fast_paths_timer;
 mod fast_paths_turn;

@@ -6,6 +6,7 @@ use host_machine::Machine;
 use kernel::time::Ticks;
 use proptest::prelude::*;
 
+use crate::fast_paths::{config, picture};
 use crate::random::{Act, Order, Step, TestSystem, step};
 
 const CORES: usize = 3;
@@ -57,6 +58,29 @@ proptest! {
         history in prop::collection::vec(step_of_a_core(), 1..150),
     ) {
         play(&history, true, limited);
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn both_paths_lead_to_the_same_on_all_cores(
+        history in prop::collection::vec(step_of_a_core(), 1..150),
+    ) {
+        let [mut short, mut general] = [true, false].map(|fast| {
+            let mut system = TestSystem::of(Machine::with_cores(CORES));
+            (0..CORES).for_each(|core| system.machine.kernel_of(core).arch.fast_paths = fast);
+            system
+        });
+        for (core, step) in &history {
+            for system in [&mut short, &mut general] {
+                system.machine.turn_to(*core);
+                system.machine.advance(0);
+                system.step(step);
+            }
+            prop_assert_eq!(picture(&short), picture(&general), "after {:?} on {}", step, core);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! meanwhile.
 
 use abi::{Method, ObjectType, Rights, WORD_BITS, slots};
-use host_machine::{CPtr, Machine, Message, Spec, State, Task};
+use host_machine::{Budget, CPtr, Machine, Message, Spec, State, Task};
 use kernel::arch::Irq;
 use kernel::cap::Cap;
 use kernel::invoke::Error;
@@ -361,6 +361,36 @@ fn no_thread_can_block_at_an_endpoint_that_is_being_deleted() {
         }
         assert!(machine.runs(worker));
         assert!(machine.is_empty(endpoint));
+        stopped
+    });
+}
+
+/// `SetSchedParams` binds a context after it has deleted the fault handler's slot, which may be the last capability to an
+/// endpoint with many senders. The context may be gone by the time the operation continues.
+#[test]
+fn a_context_that_is_deleted_meanwhile_is_not_bound() {
+    at_every_point(|looks| {
+        let mut machine = Machine::new();
+        let endpoint = machine.endpoint();
+        let target = machine.spawn(Spec::new("target", 5).fault_handler(endpoint));
+        for priority in [10, 20, 30] {
+            let task = sender(&mut machine, "sender", priority, endpoint, &word(1));
+            machine.set_priority(task, 3);
+        }
+        machine.delete(endpoint);
+        let context = machine.new_context(Budget::slice(100));
+        let worker = machine.spawn(Spec::new("worker", 100).active());
+        let_run(&mut machine);
+        let message = Message::new(Method::TcbSetSchedParams.number(), &[255, 5]);
+        let message = message.with_caps(&[slots::INIT_THREAD_TCB, context, 0]);
+        let stopped = interrupted(&mut machine, worker, target.tcb, &message, looks);
+        if stopped {
+            machine.delete(context);
+            let_run(&mut machine);
+        }
+        assert!(machine.runs(worker));
+        assert_eq!(machine.received(worker).label, 0);
+        assert_eq!(machine.is_passive(target), stopped);
         stopped
     });
 }

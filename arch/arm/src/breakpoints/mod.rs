@@ -145,6 +145,9 @@ pub struct Debug {
     passed: u16,
     /// The instruction to be executed before the processor stops, and which bytes of the word it has.
     origin: (usize, u32),
+    /// Whether one of several watchpoints was changed since the last access that one has stopped. If another core did so
+    /// while that access waits to be reported, its address may be nearer to the changed one.
+    moved: bool,
     /// Whether the thread uses any of this: if not, switches to it have nothing to load.
     active: bool,
 }
@@ -160,6 +163,7 @@ impl Debug {
         step_number: None,
         passed: 0,
         origin: (0, WORD),
+        moved: false,
         active: false,
     };
 
@@ -194,6 +198,8 @@ impl Debug {
         if self.step_number == Some(number) {
             return Err(Error::IllegalOperation);
         }
+        let has_data = self.breakpoints[INSTRUCTIONS..].iter().any(Option::is_some);
+        self.moved |= has_data && number >= INSTRUCTIONS;
         self.breakpoints[number] = breakpoint;
         self.passed &= !(1 << number);
         self.update();
@@ -287,6 +293,8 @@ impl Debug {
             Event::Instruction => self
                 .loaded(0..INSTRUCTIONS)
                 .find(|(_, breakpoint)| is_at(breakpoint, pc)),
+            // If a watchpoint as it is now stops the access, that stops again.
+            Event::Data { .. } if core::mem::take(&mut self.moved) => None,
             Event::Data { address, write } => {
                 self.loaded(INSTRUCTIONS..COUNT).min_by_key(|(_, it)| {
                     let fits = match it.access {

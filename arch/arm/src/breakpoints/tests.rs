@@ -32,6 +32,8 @@ fn with(set: &[(usize, Breakpoint)]) -> Debug {
     for &(number, breakpoint) in set {
         assert_eq!(debug.set(number, Some(breakpoint)), Ok(()));
     }
+    // The thread has run since.
+    debug.moved = false;
     debug
 }
 
@@ -172,6 +174,29 @@ fn the_nearest_watchpoint_is_reported() {
         assert_eq!(stop, fault(DATA_REASON, watched, number));
         assert_eq!(debug.handle(Stepping::Flag, Event::Step, CODE + 4), None);
     }
+}
+
+/// Another core moves a watchpoint, or sets the next number to its address, while an access waits to be reported.
+#[test]
+fn an_access_that_waits_is_not_reported_under_a_moved_number() {
+    for number in [6, 7] {
+        let mut debug = with(&[(6, at(VARIABLE + 64, 4, Access::Write))]);
+        let moved = at(VARIABLE, 4, Access::Write);
+        assert_eq!(debug.set(number, Some(moved)), Ok(()));
+        let access = Event::Data {
+            address: VARIABLE,
+            write: true,
+        };
+        assert_eq!(debug.handle(Stepping::Flag, access, CODE), None);
+        // The instruction is executed again, with what is loaded now.
+        assert!(loaded(&debug, Stepping::Flag).contains(&number));
+        let stop = debug.handle(Stepping::Flag, access, CODE);
+        assert_eq!(stop, fault(DATA_REASON, VARIABLE, number));
+    }
+    // The first watchpoint of all has no access before it.
+    let mut debug = Debug::NONE;
+    assert_eq!(debug.set(6, Some(at(VARIABLE, 4, Access::Write))), Ok(()));
+    assert!(!debug.moved);
 }
 
 #[test]

@@ -180,6 +180,24 @@ mod several {
         assert_eq!(machine.running(), "zero");
     }
 
+    /// As a budget is: less than the smallest budget is left then.
+    #[test]
+    fn a_turn_of_the_smallest_budget_ends_at_its_first_kernel_entry() {
+        let smallest = 20;
+        for (turn, stays) in [(smallest, false), (smallest + 1, true)] {
+            let (mut machine, tasks) = shared();
+            let configure = Method::DomainScheduleConfigure;
+            domain(&mut machine, configure, &[1, 1, turn], &[]).unwrap();
+            let notification = machine.notification();
+            machine.advance(1000);
+            assert_eq!(machine.running(), "one");
+            machine.advance(1);
+            assert_eq!(machine.running(), "one");
+            machine.signal(tasks[1], notification);
+            assert_eq!(machine.running() == "one", stays, "{turn}");
+        }
+    }
+
     #[test]
     fn setting_the_start_takes_effect_at_once() {
         let (mut machine, tasks) = shared();

@@ -33,6 +33,8 @@ pub struct EntryLock<A: Arch> {
     pub(crate) kernels: &'static Kernels<A>,
     core: usize,
     pub(crate) mode: Mode,
+    /// This core has waited for the entry lock in its current entry.
+    pub(crate) waited: bool,
     /// A remote access found the current head replenishment used up, and has charged it.
     pub(crate) timeslice_ended: bool,
     /// The clock reading with which `is_time_local` has decided.
@@ -67,6 +69,7 @@ impl<A: Arch> EntryLock<A> {
             kernels,
             core,
             mode: Mode::Unlocked,
+            waited: false,
             remotely_modified: false,
             timeslice_ended: false,
             clock_reading: None,
@@ -81,6 +84,11 @@ impl<A: Arch> EntryLock<A> {
     /// Never, in a kernel for one core.
     pub(crate) fn is_shared(&self) -> bool {
         CORES > 1 && self.mode == Mode::Shared
+    }
+
+    /// Whether this core has waited in its current entry; never, in a kernel for one core.
+    pub(crate) fn has_waited(&self) -> bool {
+        CORES > 1 && self.waited
     }
 
     /// Always, in a kernel for one core.

@@ -100,6 +100,11 @@ impl<A: Arch> Kernels<A> {
         CoreHandle(&self.storage[core])
     }
 
+    /// Whether a core waits for the entry lock.
+    pub fn is_waiting(&self, core: usize) -> bool {
+        self.shared.entry_lock.is_waiting(core)
+    }
+
     /// The address of the kernel of a core, for fast paths in assembly and [`CoreHandle::from_address`].
     pub fn address(&'static self, core: usize) -> usize {
         core::ptr::from_ref(&self.storage[core]).expose_provenance()

@@ -68,17 +68,15 @@ impl<A: Arch> CoreHandle<A> {
             // An emulator that runs the cores in turns switches to another one here.
             spin_loop();
         };
-        if then == Mode::Exclusive {
-            kernels
-                .shared
-                .entry_lock
-                .lock_exclusive(core, handle_requests);
-        } else {
-            kernels.shared.entry_lock.lock_shared(core, handle_requests);
-        }
+        let lock = &kernels.shared.entry_lock;
+        let waited = match then {
+            Mode::Exclusive => lock.lock_exclusive(core, handle_requests),
+            _ => lock.lock_shared(core, handle_requests),
+        };
         // SAFETY: this core holds the entry lock.
         let kernel = unsafe { self.kernel() };
         kernel.entry_lock.mode = then;
+        kernel.entry_lock.waited |= waited;
         // A clock reading from before the wait does not decide about the time after it.
         kernel.entry_lock.clock_reading = None;
         kernel.trace_lock();
@@ -135,6 +133,7 @@ impl<A: Arch> Drop for Local<'_, A> {
         }
         let (kernels, core) = self.handle.place();
         let mode = core::mem::replace(&mut self.entry_lock.mode, Mode::Unlocked);
+        self.entry_lock.waited = false;
         if mode == Mode::Exclusive {
             self.interrupt_accessed_cores();
             kernels.shared.entry_lock.unlock_exclusive(core);
@@ -173,7 +172,7 @@ impl<A: Arch> Kernel<A> {
         let kernels = self.entry_lock.kernels;
         let mut accessed_cores =
             core::mem::replace(&mut self.entry_lock.accessed_cores, CoreSet::EMPTY);
-        accessed_cores.retain(|core| !kernels.shared.entry_lock.is_waiting(core));
+        accessed_cores.retain(|core| !kernels.is_waiting(core));
         accessed_cores.for_each(|core| self.arch.interrupt_core(core));
     }
 }

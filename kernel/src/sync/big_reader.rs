@@ -92,33 +92,44 @@ impl<const CORES: usize> BigReaderLock<CORES> {
     }
 
     /// Called outside the kernel: waits for the lock, and enters in shared mode. Calls `handle_requests`
-    /// while it waits.
-    pub fn lock_shared(&self, core: usize, handle_requests: impl FnMut()) {
+    /// while it waits. Returns whether it had to.
+    pub fn lock_shared(&self, core: usize, mut handle_requests: impl FnMut()) -> bool {
         let state = &self.readers[core].state;
         // Release: a core in exclusive mode may read what this core has written.
         state.store(WAITING, Ordering::Release);
-        self.lock.acquire(handle_requests);
+        let mut waited = false;
+        self.lock.acquire(|| {
+            waited = true;
+            handle_requests();
+        });
         // Relaxed: the release of the lock follows, and the next core in exclusive mode has acquired it.
         state.store(SHARED, Ordering::Relaxed);
         // SAFETY: acquired above.
         unsafe { self.lock.release() };
+        waited
     }
 
     /// Called outside the kernel or in shared mode: waits for the lock, and enters in exclusive mode. Calls
-    /// `handle_requests` while it waits for the lock.
-    pub fn lock_exclusive(&self, core: usize, handle_requests: impl FnMut()) {
+    /// `handle_requests` while it waits for the lock. Returns whether it had to wait.
+    pub fn lock_exclusive(&self, core: usize, mut handle_requests: impl FnMut()) -> bool {
         // Release: as in `lock_shared`.
         self.readers[core].state.store(WAITING, Ordering::Release);
-        self.lock.acquire(handle_requests);
+        let mut waited = false;
+        self.lock.acquire(|| {
+            waited = true;
+            handle_requests();
+        });
         // Relaxed, because of the fence; see `try_lock_shared`.
         self.exclusive.0.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         for (_, other) in self.readers.iter().enumerate().filter(|it| it.0 != core) {
             // Acquire: the writes made in shared mode.
             while other.state.load(Ordering::Acquire) == SHARED {
+                waited = true;
                 spin_loop();
             }
         }
+        waited
     }
 
     /// A core in shared mode exits.

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use abi::Syscall;
 use abi::registers::SYSCALL;
@@ -12,6 +12,7 @@ use kernel::arch::UserContext;
 
 use kernel::invariants::check_core;
 use kernel::syscall::Interrupt;
+use kernel::time::Ticks;
 use kernel::{Kernel, Kernels};
 
 use super::{Answer, Budget, Machine, Message, Operands, Spec, Task};
@@ -129,13 +130,19 @@ impl Machine {
     }
 
     /// Does `work` on this core while another one is in the kernel, in shared mode. Returns whether it could stay there;
-    /// if this core wants exclusive mode, the other one leaves after a while.
+    /// if this core waits for exclusive mode, the other one leaves, `wait` later.
     ///
     /// # Panics
     /// As `work`.
-    pub fn is_done_beside(&mut self, other: usize, work: impl FnOnce(&mut Self)) -> bool {
-        const PATIENCE: Duration = Duration::from_secs(10);
-        let kernels = self.place.kernels();
+    pub fn is_done_beside(
+        &mut self,
+        other: usize,
+        wait: Ticks,
+        work: impl FnOnce(&mut Self),
+    ) -> bool {
+        // From the announcement that a core waits until it has seen that it must.
+        const WHILE: Duration = Duration::from_millis(20);
+        let (kernels, acting) = (self.place.kernels(), self.kernel.core.id);
         let (entered, done) = (AtomicBool::new(false), AtomicBool::new(false));
         thread::scope(|scope| {
             let other = scope.spawn(|| {
@@ -143,11 +150,16 @@ impl Machine {
                 let mut handle = unsafe { kernels.handle(other) };
                 let entry = handle.enter();
                 entered.store(true, Ordering::Release);
-                let begin = Instant::now();
-                while !done.load(Ordering::Acquire) && begin.elapsed() < PATIENCE {
+                while !done.load(Ordering::Acquire) && !kernels.is_waiting(acting) {
                     thread::yield_now();
                 }
                 let stayed = done.load(Ordering::Acquire);
+                if !stayed {
+                    thread::sleep(WHILE);
+                    // SAFETY: the waiting core has no reference to its kernel.
+                    let time = unsafe { &kernels.read(acting).arch.time };
+                    time.set(time.get() + wait);
+                }
                 drop(entry);
                 stayed
             });

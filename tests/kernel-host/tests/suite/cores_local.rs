@@ -1,8 +1,12 @@
 //! Entries that concern one core only do not stop the others: they are done while another core is in the kernel. Without
 //! fast paths, as in kernels that are traced.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use abi::Rights;
 use host_machine::{Budget, CPtr, Machine, Message, Spec, State, Task};
+use kernel::time::Ticks;
 
 use crate::common::make_passive;
 
@@ -37,8 +41,9 @@ impl Scene {
     }
 
     fn is_local(&mut self, work: impl FnOnce(&mut Machine)) -> bool {
-        self.machine
-            .on(HERE, |machine| machine.is_done_beside(THERE, work))
+        self.machine.on(HERE, |machine| {
+            machine.is_done_beside(THERE, Ticks(0), work)
+        })
     }
 }
 
@@ -122,4 +127,31 @@ fn a_reply_without_budget_is_told_on_any_core() {
         assert_eq!(scene.machine.state(client), State::Calling);
         assert_eq!(scene.machine.state(scene.handler), State::Runnable);
     }
+}
+
+/// A thread whose core has waited for another one, for longer than its timeslice, makes its request in the next one without
+/// waiting again. Otherwise cores that keep others waiting could keep it from ever making it.
+#[test]
+fn a_request_is_made_although_the_wait_for_it_took_the_timeslice() {
+    let mut machine = Machine::with_cores(2);
+    machine.rest();
+    let notification = machine.notification();
+    let waiter = machine.spawn_on(THERE, Spec::new("waiter", 20).active());
+    machine.on(THERE, |machine| machine.wait(waiter, notification));
+    let task = machine.spawn_on(HERE, Spec::new("task", 20).budget(Budget::new(100, 100)));
+    let tries = Rc::new(Cell::new(0));
+    let count = tries.clone();
+    machine.before_calls = Some(Box::new(move |_| count.set(count.get() + 1)));
+    let is_local = machine.on(HERE, |machine| {
+        machine.is_done_beside(THERE, Ticks(250), |machine| {
+            machine.signal(task, notification);
+        })
+    });
+    assert!(!is_local);
+    assert_eq!(tries.get(), 1);
+    assert_eq!(machine.state(waiter), State::Runnable);
+    assert_eq!(
+        machine.on(HERE, |machine| machine.running().to_string()),
+        "task"
+    );
 }

@@ -127,7 +127,7 @@ pub(crate) struct Loader {
     pub(crate) program: Stub,
     /// Further arguments for QEMU.
     pub(crate) arguments: Vec<String>,
-    /// The machine's memory in MiB, which such loaders don't tell the kernel.
+    /// The kernel's memory in MiB, which such loaders don't tell it.
     pub(crate) memory: u32,
 }
 

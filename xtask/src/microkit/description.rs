@@ -75,7 +75,7 @@ impl Board {
     ) -> Result<Vec<OsString>> {
         let name = &platform.name;
         let no_board =
-            || format!("{name} is no board of Microkit; use --platform qemu-virt or pc99");
+            || format!("{name} is no board of Microkit; use --platform qemu-virt, zcu102 or pc99");
         let board = platform.microkit.as_ref().with_context(no_board)?;
         if !image.is_file() {
             bail!("there is no file {}", image.display());
@@ -85,8 +85,8 @@ impl Board {
         };
         // As the loaders of such systems want the machine.
         let loader = platform.loader.as_ref().with_context(no_board)?;
-        let mut more: Vec<_> = loader.arguments.iter().map(OsString::from).collect();
-        more.extend(["-m".into(), format!("{}M", loader.memory).into()]);
+        let mut more: Vec<OsString> = vec!["-m".into(), format!("{}M", loader.memory).into()];
+        more.extend(loader.arguments.iter().map(OsString::from));
         let mut device = OsString::from("loader,file=");
         device.push(crate::qemu::escaped(image));
         device.push(format!(",addr={:#x},cpu-num=0,force-raw=on", layout.image));

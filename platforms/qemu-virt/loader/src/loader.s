@@ -1,9 +1,9 @@
 // Entered by QEMU at level 2, with the MMU disabled. Makes the tables, starts the other cores one after the other, and
-// then enters the kernel on each: the others as soon as they run, the first one last.
+// then enters the kernel on each: the others as soon as they run, the first one last. `main.rs` of each board has `GROUPS`
+// and `SERIAL`.
 //
 // Arm ARM (DDI 0487): sections D8.3 (descriptors), D19.2 (system registers).
 
-    .set    GROUPS, 0x08000080          // GICD_IGROUPR (IHI 0048B, section 4.3.4)
     .set    CPU_ON, 0xc4000003          // DEN 0022, section 5.4
     .set    CACHED, 0x711               // a block of memory type 4, inner shareable, accessed
     .set    DEVICE, 0x401               // a block of memory type 0, accessed
@@ -26,8 +26,8 @@ _start:
     adr     x3, lower_large
     orr     x4, x2, #3
     str     x4, [x1]
-    mov     x4, #DEVICE
-    str     x4, [x2]
+    ldr     x4, =DEVICE + (SERIAL << 30)
+    str     x4, [x2, #SERIAL * 8]
     orr     x4, x3, #3
     str     x4, [x2, #8]
     adr     x4, _start

@@ -3,17 +3,11 @@
 #![no_std]
 #![no_main]
 
-core::arch::global_asm!(include_str!("loader.s"));
+// Register groups of the interrupt controller, GICD_IGROUPR (IHI 0048B, section 4.3.4), and the GiB of the serial port.
+core::arch::global_asm!(
+    ".set GROUPS, 0x08000080",
+    ".set SERIAL, 0",
+    include_str!("loader.s")
+);
 
-/// What the tool that assembles the boot image knows: the kernel's entry point, its first virtual and its first physical
-/// address, and what the kernel finds in its first four registers.
-#[unsafe(no_mangle)]
-#[unsafe(link_section = ".data")]
-static LOADED: [u64; 7] = [0; 7];
-
-#[panic_handler]
-fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    loop {
-        core::hint::spin_loop();
-    }
-}
+mod loaded;

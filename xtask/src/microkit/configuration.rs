@@ -39,6 +39,12 @@ pub(super) struct Configuration {
 /// Options that change what programs see, and that these kernels do not have.
 const REFUSED: [&str; 3] = ["ARM_HYPERVISOR_SUPPORT", "SET_TLS_BASE_SELF", "VTX"];
 
+/// A number of cores that a kernel can have.
+fn cores(number: u64) -> Result<u32> {
+    let cores = u32::try_from(number).ok().filter(|cores| *cores > 0);
+    cores.with_context(|| format!("it is for {number} cores, which no board has"))
+}
+
 impl Configuration {
     /// The kernel of `platform` that has these options and objects of these sizes.
     pub(super) fn of(
@@ -74,7 +80,7 @@ impl Configuration {
             },
             abi: Self::options(values)?,
             cores: match values.is_on("ENABLE_SMP_SUPPORT") {
-                true => u32::try_from(values.number("MAX_NUM_NODES")?)?,
+                true => cores(values.number("MAX_NUM_NODES")?)?,
                 false => 1,
             },
         };

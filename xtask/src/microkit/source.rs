@@ -107,6 +107,12 @@ impl<'a> Source<'a> {
             self.check_headers(&folder_of(board, &name))?;
             names.push(name);
         }
+        if names.is_empty() {
+            bail!(
+                "the SDK is not complete: {} has no configurations; make it anew",
+                folder.display()
+            );
+        }
         names.sort();
         Ok(names)
     }

@@ -131,27 +131,16 @@ hooks! {
 
     /// The end of a kernel entry.
     fn trace_exit(&mut self) {
-        if self.is_traced() {
-            self.trace_switch();
-            self.event(Kind::Exit, |this| {
-                let deadline = this.core.timer_deadline.time().0;
-                (id(this.core.current), number(this.core.current_context), deadline)
-            });
-        }
+        self.switch();
+        self.event(Kind::Exit, |this| {
+            let deadline = this.core.timer_deadline.time().0;
+            (id(this.core.current), number(this.core.current_context), deadline)
+        });
     }
 
     /// The current thread or the current context may be another one.
     fn trace_switch(&mut self) {
-        if self.is_traced() {
-            let current = (id(self.core.current), id(self.core.current_context));
-            let (thread, context) = self.instruments.tracer.replace(current);
-            if thread {
-                self.event(Kind::Run, |_| (current.0, 0, 0));
-            }
-            if context {
-                self.event(Kind::Use, |_| (current.1, 0, 0));
-            }
-        }
+        self.switch();
     }
 
     fn trace_level(&mut self) {
@@ -180,12 +169,7 @@ hooks! {
     /// The context was charged.
     fn trace_charged(&mut self, context: Ptr<SchedContext<A>>, usage: Ticks) {
         if self.has_event(Kind::Charged) {
-            let total = self[context].total_consumed();
-            self.context_event(Kind::Charged, context, usage.0, total);
-            self.trace_head(context);
-            if let Some(last) = self[context].replenishments().last() {
-                self.context_event(Kind::Added, context, last.time.0, last.amount.0);
-            }
+            self.write_charged(context, usage);
         }
     }
 

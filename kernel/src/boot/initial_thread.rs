@@ -347,14 +347,14 @@ fn start_thread<A: Arch>(
         }
     }
     kernel.core.now = kernel.arch.now();
-    #[cfg(feature = "tracing-from-boot")]
-    kernel.trace_from_boot();
     let slice = Microseconds(abi::config::BOOT_THREAD_TIME_SLICE * 1000);
     let budget = kernel.arch.clock().ticks(slice);
     let now = kernel.core.now;
     kernel[context].start(2, now, budget, Ticks::ZERO);
     kernel[context].thread = Some(thread);
     kernel.own(thread, context);
+    #[cfg(feature = "tracing-from-boot")]
+    kernel.trace_from_boot(Some((thread, context)));
     kernel.trace_configured(context);
 
     let object = &mut kernel[thread];

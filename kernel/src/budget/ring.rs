@@ -46,6 +46,12 @@ impl Entry {
         self.refill(origin(tail, budget))
     }
 
+    /// The replenishment, if it is that of the entry after `before`.
+    #[cfg(feature = "tracing")]
+    pub const fn after(self, before: Self) -> Refill {
+        self.refill(before.total)
+    }
+
     /// The replenishment, if the totals before it end at `origin`.
     pub(super) const fn refill(self, origin: u64) -> Refill {
         Refill::new(self.time, Ticks(self.total.wrapping_sub(origin)))
@@ -115,7 +121,7 @@ impl RefillRing {
 
     /// The index before that of an entry which is not the head.
     #[inline(always)]
-    pub(super) const fn before(&self, index: usize) -> usize {
+    pub const fn before(&self, index: usize) -> usize {
         if index == 0 {
             self.capacity() - 1
         } else {

@@ -11,7 +11,7 @@ impl<A: Arch> CoreHandle<A> {
         let mut kernel = self.enter_exclusive();
         kernel.core.now = kernel.arch.now();
         #[cfg(feature = "tracing-from-boot")]
-        kernel.trace_from_boot();
+        kernel.trace_from_boot(None);
         kernel.trace_start();
         kernel.choose_again();
         kernel.leave();

@@ -190,6 +190,17 @@ impl<A: Arch> SchedContext<A> {
         self.entry(head).head(self.entry(tail), self.budget)
     }
 
+    /// The last replenishment of a configured context.
+    #[cfg(feature = "tracing")]
+    pub fn last(&self) -> Refill {
+        let (head, tail) = self.ring.ends();
+        if head == tail {
+            return self.head();
+        }
+        let before = self.entry(self.ring.before(tail));
+        self.entry(tail).after(before)
+    }
+
     /// The entry at `index`, which must be in use or 0.
     #[inline(always)]
     fn entry(&self, index: usize) -> Entry {

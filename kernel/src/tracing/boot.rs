@@ -2,15 +2,17 @@
 //!
 //! A ring begins at a page boundary and says what it is, so that a copy of the machine's RAM is all that a tool needs.
 
-use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 use abi::sizes::STREAM_RING_BITS;
-use trace_format::{Detail, Kinds, Known, Mode, Settings};
+use trace_format::{Cost, Detail, Kinds, Known, Mode, Settings};
 
 use crate::arch::Arch;
 use crate::boot::BootAllocator;
 use crate::config::CORES;
+use crate::object::{SchedContext, Thread};
 use crate::sched::Scheduler;
+use crate::token::Ptr;
 
 /// The size of a ring is 2 to this number of bytes: room for half a million events. Of a stream, the root task has a
 /// capability to each page; it has room for 16,000.
@@ -57,6 +59,9 @@ const IS_ON: bool = !matches!(option_env!("ESCAPEMENT_TRACE_EVENTS"), Some(names
 /// The address of the memory for each core's ring until the core takes it; 0 before and after.
 static RINGS: [AtomicUsize; CORES] = [const { AtomicUsize::new(0) }; CORES];
 
+/// What an event costs, as the first core has measured it before others begin: the lower half, and the upper one.
+static COST: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
+
 /// Reserves memory for the rings of as many cores, unless the kernel was built with events off.
 ///
 /// # Panics
@@ -84,8 +89,12 @@ pub(crate) fn shared_rings() -> impl Iterator<Item = usize> {
 }
 
 impl<A: Arch> Scheduler<A> {
-    /// Lets this core write events from now on, if memory is reserved for them.
-    pub(crate) fn trace_from_boot(&mut self) {
+    /// Lets this core write events from now on, if memory is reserved for them. The first core measures what they cost,
+    /// by hooks about the first thread and its context.
+    pub(crate) fn trace_from_boot(
+        &mut self,
+        first: Option<(Ptr<Thread<A>>, Ptr<SchedContext<A>>)>,
+    ) {
         let address = RINGS[self.core.id].swap(0, Relaxed);
         if address == 0 {
             return;
@@ -103,7 +112,16 @@ impl<A: Arch> Scheduler<A> {
             frequency: self.arch.clock().frequency(),
         };
         if self.start_tracing(memory, settings) {
-            self.calibrate();
+            if let Some((thread, context)) = first {
+                let cost = self.calibrate(thread, context).to_bits();
+                COST[0].store(cost as u32, Relaxed);
+                COST[1].store((cost >> 32) as u32, Relaxed);
+            }
+            let [low, high] = [0, 1].map(|half| u64::from(COST[half].load(Relaxed)));
+            self.instruments
+                .tracer
+                .restart(Cost::from_bits(high << 32 | low));
+            self.trace_start_of_ring();
         }
     }
 }

@@ -1,28 +1,50 @@
-//! What it costs to write an event, measured when a core begins to do so.
+//! What it costs to write an event, measured when the first core begins to do so. Others are like it.
 
-use trace_format::{Cost, Kind, Kinds, ObjectId, Reason};
+use core::hint::black_box;
+
+use trace_format::{Cost, Kind, Kinds, Move, ObjectId, Reason};
 
 use crate::arch::Arch;
+use crate::object::{SchedContext, Thread};
 use crate::sched::Scheduler;
+use crate::time::Ticks;
+use crate::token::Ptr;
 
-/// So many events are written to measure one.
-const EVENTS: u32 = 256;
-/// So often; the least counts, as all else that takes time comes on top.
+/// So often a hook is called to measure what its events cost.
+const CALLS: u32 = 256;
+/// So often it is measured; the least counts, as all else that takes time comes on top.
 const REPETITIONS: usize = 3;
 
 impl<A: Arch> Scheduler<A> {
-    /// Measures what it costs to write an event, and starts the ring anew with that in its header. The hooks here are one
-    /// that looks up nothing for its event and some that look up several objects; other kinds may cost more, and all do
-    /// where caches are cold. The least is without what a hook takes anyway, the most with it.
-    pub(super) fn calibrate(&mut self) {
-        let costs = [
+    /// Measures what it costs to write an event: the mean of those that a usual kernel entry writes. How far others are
+    /// from that is seen from a hook that looks up nothing for its event, and from some that look up objects: what they
+    /// cost without what a hook takes anyway, and with it.
+    pub(super) fn calibrate(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        context: Ptr<SchedContext<A>>,
+    ) -> Cost {
+        let usual = self.ticks_of(|this| this.trace_usual_entry(thread, context));
+        let events = self.instruments.tracer.written() / u64::from(CALLS);
+        let others = [
             self.ticks_of(|this| this.event(Kind::Run, |_| (ObjectId::NONE, 0, 0))),
             self.ticks_of(|this| this.entry(Reason::Timer, 0)),
             self.ticks_of(Self::trace_level),
             self.ticks_of(Self::trace_exit),
         ];
-        self.restart_ring(Cost::of(costs.as_flattened(), EVENTS));
-        self.trace_start_of_ring();
+        Cost::around((usual[0], events as u32), others.as_flattened(), CALLS)
+    }
+
+    /// The events of a call by which another thread runs, on another context.
+    fn trace_usual_entry(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
+        // Nothing about them is known before the hooks, as in an entry.
+        let (thread, context) = black_box((thread, context));
+        self.trace_syscall(abi::Syscall::Call as usize);
+        self.trace_charged(context, Ticks::ZERO);
+        self.trace_move(context, None, Move::Call);
+        self.trace_woken(thread);
+        self.instruments.tracer.forget();
+        self.trace_exit();
     }
 
     /// The ticks in which a hook writes events: without those that it takes if it writes none, and with them.
@@ -34,21 +56,15 @@ impl<A: Arch> Scheduler<A> {
     }
 
     fn least_ticks(&mut self, kinds: Kinds, hook: impl Fn(&mut Self)) -> u64 {
-        self.instruments.tracer.kinds = kinds;
+        self.instruments.tracer.choose(kinds);
         let repetitions = (0..REPETITIONS).map(|_| {
-            self.restart_ring(Cost::default());
+            self.instruments.tracer.restart(Cost::default());
             let before = self.arch.now();
-            for _ in 0..EVENTS {
+            for _ in 0..CALLS {
                 hook(self);
             }
             self.arch.now().saturating_sub(before).0
         });
         repetitions.min().unwrap_or(0)
-    }
-
-    fn restart_ring(&mut self, cost: Cost) {
-        if let Some(ring) = &mut self.instruments.tracer.ring {
-            ring.restart(cost);
-        }
     }
 }

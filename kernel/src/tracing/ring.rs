@@ -1,6 +1,6 @@
 //! The ring of a core, and how events get into it.
 
-use trace_format::{Kind, Kinds, ObjectId, Reason, Ring, Settings, What};
+use trace_format::{Kind, Kinds, ObjectId, Reason, Ring, Settings, What, Written};
 
 #[cfg(feature = "tracing-from-boot")]
 use super::boot::Built;
@@ -8,6 +8,7 @@ use super::boot::Built;
 use trace_format::AtRunTime as Built;
 
 use crate::arch::Arch;
+use crate::budget::Refill;
 use crate::config::CORES;
 use crate::object::SchedContext;
 use crate::sched::Scheduler;
@@ -30,9 +31,9 @@ pub(super) enum Wait {
 
 /// Where the events of a core are written.
 pub(crate) struct Tracer {
-    pub(super) ring: Option<Ring<'static, Built>>,
-    /// The kinds of events that are written: a hook looks at nothing else first.
-    pub(super) kinds: Kinds,
+    ring: Option<Ring<'static, Built>>,
+    /// The kinds of events that are written: a hook looks at nothing else first. Without a ring there are none.
+    kinds: Kinds,
     /// The thread and the context of the last events that name them.
     last: (ObjectId, ObjectId),
     pub(super) wait: Wait,
@@ -59,11 +60,57 @@ impl Tracer {
         self.kinds.contains(kind)
     }
 
-    /// Stores the thread and the context that are current from now on. Returns which of them is another one.
+    /// Writes events of kinds that are chosen.
     #[inline(always)]
-    pub(super) fn replace(&mut self, current: (ObjectId, ObjectId)) -> (bool, bool) {
+    fn put<const N: usize>(&mut self, events: [Written; N], now: Ticks) {
+        debug_assert!(self.is_on());
+        // SAFETY: without a ring, no kind of event is chosen.
+        let ring = unsafe { self.ring.as_mut().unwrap_unchecked() };
+        ring.put(events, now.0);
+    }
+
+    /// Stores the thread and the context that are current from now on, of which at least one is another one than before,
+    /// and writes events of that.
+    #[inline(never)]
+    fn switch(&mut self, current: (ObjectId, ObjectId), now: Ticks) {
         let last = core::mem::replace(&mut self.last, current);
-        (last.0 != current.0, last.1 != current.1)
+        let run = (What::new(Kind::Run, current.0), (0, 0));
+        let used = (What::new(Kind::Use, current.1), (0, 0));
+        if last.0 == current.0 {
+            self.put([used], now);
+        } else if last.1 == current.1 {
+            self.put([run], now);
+        } else {
+            self.put([run, used], now);
+        }
+    }
+}
+
+/// What calibration changes.
+#[cfg(feature = "tracing-from-boot")]
+impl Tracer {
+    /// Chooses the kinds of events that are written into the ring, if there is one.
+    pub(super) fn choose(&mut self, kinds: Kinds) {
+        if self.is_on() {
+            self.kinds = kinds;
+        }
+    }
+
+    /// The next event about the thread and the context that are current is written, whatever they are.
+    pub(super) fn forget(&mut self) {
+        self.last = (ObjectId(u32::MAX), ObjectId(u32::MAX));
+    }
+
+    /// The number of events in the ring.
+    pub(super) fn written(&self) -> u64 {
+        self.ring.as_ref().map_or(0, Ring::written)
+    }
+
+    /// The ring is empty, and says what an event costs.
+    pub(super) fn restart(&mut self, cost: trace_format::Cost) {
+        if let Some(ring) = &mut self.ring {
+            ring.restart(cost);
+        }
     }
 }
 
@@ -79,7 +126,10 @@ pub(super) fn number<T>(object: Option<Ptr<T>>) -> u64 {
 impl<A: Arch> Scheduler<A> {
     /// Lets this core write events into `memory` from now on. Returns whether there is room for any.
     pub fn start_tracing(&mut self, memory: &'static mut [u64], settings: Settings) -> bool {
-        self.instruments.tracer.ring = Ring::known(memory, settings);
+        self.instruments.tracer = Tracer {
+            ring: Ring::known(memory, settings),
+            ..Tracer::new()
+        };
         self.core.check_threshold = self.check_threshold(&self.budget());
         self.trace_start_of_ring();
         self.is_traced()
@@ -131,9 +181,38 @@ impl<A: Arch> Scheduler<A> {
     /// The part of a hook that all have in common. It is given as little as possible, as there are many hooks.
     #[inline(never)]
     fn put_event(&mut self, what: What, details: (u64, u64)) {
-        let now = self.core.now.0;
-        if let Some(ring) = &mut self.instruments.tracer.ring {
-            ring.put(what, details, now);
+        let now = self.core.now;
+        self.instruments.tracer.put([(what, details)], now);
+    }
+
+    /// All events of a charge. A charge is on most paths, and this is more than other hooks do.
+    #[inline(never)]
+    pub(super) fn write_charged(&mut self, context: Ptr<SchedContext<A>>, usage: Ticks) {
+        let (now, object, subject) = (self.core.now, &self[context], id(Some(context)));
+        let total = object.total_consumed();
+        let ends = object
+            .is_configured()
+            .then(|| (object.head(), object.last()));
+        let tracer = &mut self.instruments.tracer;
+        let charged = (What::new(Kind::Charged, subject), (usage.0, total));
+        let Some((head, last)) = ends else {
+            return tracer.put([charged], now);
+        };
+        let event = |kind, one: Refill| (What::new(kind, subject), (one.time.0, one.amount.0));
+        let ends = [event(Kind::Head, head), event(Kind::Added, last)];
+        tracer.put([charged, ends[0], ends[1]], now);
+    }
+
+    /// The current thread and context may be others than those of the last events about them. All rings have these
+    /// kinds of events, or no events at all.
+    #[inline(always)]
+    pub(super) fn switch(&mut self) {
+        if self.has_event(Kind::Run) {
+            let current = (id(self.core.current), id(self.core.current_context));
+            if self.instruments.tracer.last != current {
+                let now = self.core.now;
+                self.instruments.tracer.switch(current, now);
+            }
         }
     }
 

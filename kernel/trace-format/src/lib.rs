@@ -16,6 +16,6 @@ pub use event::{Event, ObjectId};
 pub use kind::{Blocking, End, Kind, Kinds, Mark, Move, Reason};
 pub use ring::{
     AtRunTime, Cost, Damage, Detail, HEADER_BYTES, Known, MAGIC, Mode, Ring, RingReader, Settings,
-    VERSION, What, make_stream,
+    VERSION, What, Written, make_stream,
 };
 pub use stream::StreamReader;

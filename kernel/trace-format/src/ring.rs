@@ -4,6 +4,7 @@
 use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
+use core::ops::Range;
 use core::sync::atomic::{
     AtomicU32,
     Ordering::{Acquire, Relaxed, Release},
@@ -102,7 +103,7 @@ pub struct Settings {
     pub frequency: u64,
 }
 
-/// What it costs to write an event, from the least to the most of several kinds.
+/// What it costs to write an event: the mean of a usual mixture, and as far around it as some kinds are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     least: u32,
@@ -113,16 +114,36 @@ impl Cost {
     /// A tick has so many parts.
     const PARTS: u32 = 256;
 
-    /// The cost if it took so many ticks to write `count` events of each of several kinds.
+    /// The cost if it took `ticks` to write a mixture of `events` events, and as many ticks as `others` says to write
+    /// others one by one, where all was done `count` times.
     #[must_use]
-    pub fn of(ticks: &[u64], count: u32) -> Self {
-        let each = ticks.iter().map(|&ticks| {
-            let parts = ticks.saturating_mul(Self::PARTS.into()) / u64::from(count.max(1));
-            parts.min(u32::MAX.into()) as u32
-        });
+    pub fn around((ticks, events): (u64, u32), others: &[u64], count: u32) -> Self {
+        let parts = |ticks: u64, events: u32| {
+            let parts = ticks.saturating_mul(Self::PARTS.into());
+            let events = u64::from(events.max(1)) * u64::from(count.max(1));
+            (parts / events).min(u32::MAX.into()) as u32
+        };
+        let mean = parts(ticks, events);
+        let distances = others.iter().map(|&ticks| parts(ticks, 1).abs_diff(mean));
+        let distance = distances.max().unwrap_or(0);
         Self {
-            least: each.clone().min().unwrap_or(0),
-            most: each.max().unwrap_or(0),
+            least: mean.saturating_sub(distance),
+            most: mean.saturating_add(distance),
+        }
+    }
+
+    /// As it is stored.
+    #[must_use]
+    pub const fn to_bits(self) -> u64 {
+        (self.most as u64) << 32 | self.least as u64
+    }
+
+    /// The cost that is stored so.
+    #[must_use]
+    pub const fn from_bits(bits: u64) -> Self {
+        Self {
+            least: bits as u32,
+            most: (bits >> 32) as u32,
         }
     }
 
@@ -139,16 +160,24 @@ impl Cost {
     }
 }
 
-/// What an event is about: its kind and its subject, in their places in its second word.
+/// What an event is about: its kind and its subject.
 #[derive(Clone, Copy, Debug)]
-pub struct What(u64);
+pub struct What {
+    subject: u32,
+    /// In its place in the upper half of an event's second word.
+    kind: u32,
+}
+
+/// What is written of an event, besides its time: what it is about, and its details.
+pub type Written = (What, (u64, u64));
 
 impl What {
     /// A kind and a subject.
     #[inline(always)]
     #[must_use]
     pub const fn new(kind: Kind, ObjectId(subject): ObjectId) -> Self {
-        Self((kind.number() as u64) << 48 | subject as u64)
+        let kind = (kind.number() as u32) << 16;
+        Self { subject, kind }
     }
 }
 
@@ -172,12 +201,12 @@ impl Known for AtRunTime {
 /// A ring that is written.
 #[derive(Debug)]
 pub struct Ring<'m, K = AtRunTime> {
-    /// The next places, as far as it is known that there is room. They are the first of what it takes to write an event.
-    free: &'m [Cell<u64>],
+    /// The next places in `events`, as far as it is known that there is room: whole ones, or none.
+    free: Range<*const Cell<u64>>,
     written: u64,
     lost: u64,
-    /// The number of the core, in its place in an event's second word.
-    core: u64,
+    /// The number of the core, in its place in the upper half of an event's second word.
+    core: u32,
     header: &'m mut [u64; LINE_WORDS],
     /// All places, of which each has the words of an event.
     events: &'m [Cell<u64>],
@@ -239,10 +268,10 @@ impl<'m, K: Known> Ring<'m, K> {
         let events = events.get_mut(..capacity * settings.detail.words())?;
         let events = Cell::from_mut(events).as_slice_of_cells();
         let mut ring = Self {
-            free: events,
+            free: events.as_ptr_range(),
             written: 0,
             lost: 0,
-            core: u64::from(settings.core) << 56,
+            core: u32::from(settings.core) << 24,
             header,
             events,
             read,
@@ -256,13 +285,19 @@ impl<'m, K: Known> Ring<'m, K> {
     }
 
     /// Forgets all events, and stores what an event costs. Until then, it costs nothing.
-    pub fn restart(&mut self, Cost { least, most }: Cost) {
+    pub fn restart(&mut self, cost: Cost) {
         (self.written, self.lost) = (0, 0);
-        (self.free, self.limit) = (self.events, self.capacity);
+        (self.free, self.limit) = (self.events.as_ptr_range(), self.capacity);
         self.read.store(0, Relaxed);
         self.set_written();
         self.set_lost();
-        self.header[AT_COST / WORD] = (u64::from(most) << 32 | u64::from(least)).to_le();
+        self.header[AT_COST / WORD] = cost.to_bits().to_le();
+    }
+
+    /// The number of events that were written, overwritten ones included.
+    #[must_use]
+    pub const fn written(&self) -> u64 {
+        self.written
     }
 
     /// The kinds of events that this ring has.
@@ -275,33 +310,68 @@ impl<'m, K: Known> Ring<'m, K> {
     #[inline]
     pub fn write(&mut self, time: u64, kind: Kind, subject: ObjectId, details: (u64, u64)) {
         if self.kinds().contains(kind) {
-            self.put(What::new(kind, subject), details, time);
+            self.put([(What::new(kind, subject), details)], time);
         }
     }
 
-    /// Writes an event of a kind that this ring has.
-    // The order of arguments is that of the kernel's function around this one, so that they stay in their registers.
+    /// Writes events of kinds that this ring has, which have one time.
+    // There is one test for all of them, and all that differs is at hand: each kernel entry does this several times.
     #[inline(always)]
-    pub fn put(&mut self, what: What, (a, b): (u64, u64), time: u64) {
-        let number = self.written.wrapping_add(self.lost) as u16;
-        let numbered = self.core | u64::from(number) << 32 | what.0;
-        let stored = match K::DETAIL.unwrap_or(self.settings.detail) {
-            Detail::Lite => self.next().map(|[w0, w1]| {
-                w0.set(time.to_le());
-                w1.set(numbered.to_le());
-            }),
-            Detail::Full => self.next().map(|[w0, w1, w2, w3]| {
-                w0.set(time.to_le());
-                w1.set(numbered.to_le());
-                w2.set(a.to_le());
-                w3.set(b.to_le());
-            }),
+    pub fn put<const N: usize>(&mut self, events: [Written; N], time: u64) {
+        let words = self.detail().words();
+        let place = self.free.start;
+        let is_room = match N {
+            1 => !self.free.is_empty(),
+            _ => self.free.end.addr() - place.addr() >= N * self.detail().bytes(),
         };
-        if stored.is_none() {
-            return self.put_at_limit(what, (a, b), time);
+        if !is_room {
+            return self.put_at_limit(events, time);
         }
-        self.written = self.written.wrapping_add(1);
-        // A reader that sees the count sees the event.
+        self.free.start = place.wrapping_add(N * words);
+        let number = self.next_number();
+        for (index, event) in events.into_iter().enumerate() {
+            let number = number.wrapping_add(index as u16);
+            // SAFETY: free places are whole ones, and there are as many as events.
+            unsafe { self.store(place.wrapping_add(index * words), event, number, time) };
+        }
+        self.count(N as u64);
+    }
+
+    /// The number of the next event, lost ones included.
+    #[inline(always)]
+    fn next_number(&self) -> u16 {
+        let number = match self.mode() {
+            Mode::Stream => self.written.wrapping_add(self.lost),
+            // After an event that is lost, none is written; and of a flight recorder, none is lost.
+            Mode::Stop | Mode::Overwrite => self.written,
+        };
+        number as u16
+    }
+
+    /// Stores an event.
+    ///
+    /// # Safety
+    /// `place` is that of a whole event of this ring.
+    #[inline(always)]
+    unsafe fn store(&self, place: *const Cell<u64>, event: Written, number: u16, time: u64) {
+        let (What { subject, kind }, (a, b)) = event;
+        let halves = [subject, self.core | kind | u32::from(number)];
+        // SAFETY: as promised. The halves of a word are aligned, and any value of them is one of the word.
+        unsafe {
+            (*place).set(time.to_le());
+            (*place.add(1).cast::<Cell<[u32; 2]>>()).set(halves.map(u32::to_le));
+            if self.detail() == Detail::Full {
+                (*place.add(2)).set(a.to_le());
+                (*place.add(3)).set(b.to_le());
+            }
+        }
+    }
+
+    /// So many events have been stored.
+    #[inline(always)]
+    fn count(&mut self, events: u64) {
+        self.written = self.written.wrapping_add(events);
+        // A reader that sees the count sees the events.
         match self.mode() {
             Mode::Stream => fence(Release),
             // It reads the memory of an emulator, whose stores are in order.
@@ -310,18 +380,32 @@ impl<'m, K: Known> Ring<'m, K> {
         self.set_written();
     }
 
-    /// Takes the next place, if it is known to be free.
+    /// Writes events if it is not known whether there is room for all of them.
+    #[cold]
     #[inline(always)]
-    fn next<const WORDS: usize>(&mut self) -> Option<&'m [Cell<u64>; WORDS]> {
-        let (place, rest) = self.free.split_first_chunk()?;
-        self.free = rest;
-        Some(place)
+    fn put_at_limit<const N: usize>(&mut self, events: [Written; N], time: u64) {
+        for event in events {
+            self.put_one_at_limit(event, time);
+        }
     }
 
     /// Writes an event if it is not known whether there is room.
     #[cold]
     #[inline(never)]
-    fn put_at_limit(&mut self, what: What, details: (u64, u64), time: u64) {
+    fn put_one_at_limit(&mut self, event: Written, time: u64) {
+        if self.free.is_empty() {
+            self.find_room();
+        }
+        if self.free.is_empty() {
+            self.lost = self.lost.wrapping_add(1);
+            self.set_lost();
+        } else {
+            self.put([event], time);
+        }
+    }
+
+    /// Looks for free places, after all that were known are used up.
+    fn find_room(&mut self) {
         let place = if self.limit < self.capacity {
             self.limit
         } else {
@@ -333,16 +417,11 @@ impl<'m, K: Known> Ring<'m, K> {
             Mode::Stream => self.room(),
         };
         let limit = self.capacity.min(place.saturating_add(room));
-        let words = self.settings.detail.words();
-        match self.events.get(place * words..limit * words) {
-            Some(free) if !free.is_empty() => {
-                (self.free, self.limit) = (free, limit);
-                self.put(what, details, time);
-            }
-            _ => {
-                self.lost = self.lost.wrapping_add(1);
-                self.set_lost();
-            }
+        let words = self.detail().words();
+        if let Some(free) = self.events.get(place * words..limit * words)
+            && !free.is_empty()
+        {
+            (self.free, self.limit) = (free.as_ptr_range(), limit);
         }
     }
 
@@ -352,6 +431,11 @@ impl<'m, K: Known> Ring<'m, K> {
         let read = u32::from_le(self.read.load(Acquire));
         let unread = (self.written as u32).wrapping_sub(read);
         self.capacity.saturating_sub(unread as usize)
+    }
+
+    #[inline(always)]
+    fn detail(&self) -> Detail {
+        K::DETAIL.unwrap_or(self.settings.detail)
     }
 
     #[inline(always)]
@@ -478,10 +562,7 @@ impl<'b> RingReader<'b> {
         if frequency == 0 {
             return Err(Damage::Header("frequency"));
         }
-        let cost = Cost {
-            least: word(AT_COST) as u32,
-            most: (word(AT_COST) >> 32) as u32,
-        };
+        let cost = Cost::from_bits(word(AT_COST));
         let has_cost = version >= WITH_COST;
         if has_cost && cost.least > cost.most {
             return Err(Damage::Header("cost of an event"));

@@ -122,6 +122,36 @@ fn a_known_ring_is_as_one_of_which_nothing_is_known() {
     assert_eq!(known, ring);
 }
 
+/// Events that are written together are stored as if each was written alone, wherever the ring ends.
+#[test]
+fn events_of_one_time_are_as_events_that_follow_each_other() {
+    for mode in [Mode::Stop, Mode::Overwrite, Mode::Stream] {
+        for detail in [Detail::Lite, Detail::Full] {
+            for before in 0..6 {
+                let events = [Kind::Run, Kind::Use, Kind::Run].map(|kind| {
+                    let number = kind.number();
+                    (What::new(kind, ObjectId(7)), (number.into(), 5))
+                });
+                let ring = |are_together: bool| {
+                    let memory = Vec::leak(vec![0; HEADER + 5 * detail.bytes() / 8]);
+                    let mut ring = Ring::new(memory, settings(detail, mode)).unwrap();
+                    for _ in 0..before {
+                        ring.put([events[0]], 1);
+                    }
+                    for time in 2..5 {
+                        match are_together {
+                            true => ring.put(events, time),
+                            false => events.into_iter().for_each(|one| ring.put([one], time)),
+                        }
+                    }
+                    bytes(&ring)
+                };
+                assert_eq!(ring(true), ring(false), "{mode:?}, {detail:?}, {before}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_lite_ring_has_only_what_needs_no_details() {
     let mut memory = [0; HEADER + 24];
@@ -253,7 +283,7 @@ fn a_ring_says_what_an_event_costs() {
     for _ in 0..3 {
         ring.write(1, Kind::Run, ObjectId(1), (0, 0));
     }
-    ring.restart(Cost::of(&[100, 64, 72], 64));
+    ring.restart(Cost::around((246, 3), &[100, 64, 72], 64));
     let empty = bytes(&ring);
     let read = RingReader::new(&empty).unwrap();
     assert_eq!((read.written, read.lost), (0, 0));
@@ -263,7 +293,12 @@ fn a_ring_says_what_an_event_costs() {
     let mut memory = bytes(&ring);
     let (_, event) = RingReader::new(&memory).unwrap().events().next().unwrap();
     assert_eq!((event.time, event.sequence), (2, 0));
-    assert_eq!(Cost::of(&[u64::MAX], 0).most(), f64::from(u32::MAX) / 256.0);
+    let most = f64::from(u32::MAX) / 256.0;
+    assert_eq!(Cost::around((0, 0), &[u64::MAX], 0).most(), most);
+    // As far below the mean as above it.
+    let cost = Cost::around((256, 2), &[64, 192], 64);
+    assert_eq!((cost.least(), cost.most()), (1.0, 3.0));
+    assert_eq!(Cost::from_bits(cost.to_bits()), cost);
     // At least more than at most is none.
     let mut impossible = memory.clone();
     impossible[56..60].copy_from_slice(&401u32.to_le_bytes());

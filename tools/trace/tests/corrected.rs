@@ -21,7 +21,7 @@ fn ring(core: u8, kinds: Kinds, entries: &[(u64, Reason, usize)]) -> Vec<u8> {
         frequency: 1_000_000,
     };
     let mut ring = Ring::new(&mut memory, settings).unwrap();
-    ring.restart(Cost::of(&[512, 1024], 256));
+    ring.restart(Cost::around((768, 1), &[512, 1024], 256));
     for &(time, reason, events) in entries {
         ring.write(time, Kind::Entry, ObjectId(1), (reason.number().into(), 0));
         for _ in 1..events {

@@ -64,7 +64,7 @@ impl<'m> Machine<'m> {
 
     /// The measurement of what an event costs is over.
     fn calibrate(&mut self) {
-        self.ring.restart(Cost::of(&[100], 64));
+        self.ring.restart(Cost::around((100, 1), &[], 64));
         self.time = 0;
     }
 }

@@ -5,6 +5,7 @@
 //! (`docs/src/trace-format.md`) is the reference. All numbers are little-endian.
 #![cfg_attr(not(test), no_std)]
 
+mod cost;
 mod event;
 mod kind;
 mod ring;
@@ -12,10 +13,11 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
+pub use cost::Cost;
 pub use event::{Event, ObjectId};
 pub use kind::{Blocking, End, Kind, Kinds, Mark, Move, Reason};
 pub use ring::{
-    AtRunTime, Cost, Damage, Detail, HEADER_BYTES, Known, MAGIC, Mode, Ring, RingReader, Settings,
+    AtRunTime, Damage, Detail, HEADER_BYTES, Known, MAGIC, Mode, Ring, RingReader, Settings,
     VERSION, What, Written, make_stream,
 };
 pub use stream::StreamReader;

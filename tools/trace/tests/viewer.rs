@@ -3,6 +3,8 @@
 #[path = "common/browser.rs"]
 mod browser;
 mod common;
+#[path = "viewer/pictures.rs"]
+mod pictures;
 
 use std::fs;
 use std::thread;

@@ -6,7 +6,8 @@
 //! out the [`Action`]s that the cluster decides on. Memory is bounded by two constants, the number of cores
 //! and of tasks; nothing is allocated.
 //!
-//! [`Pfair`] schedules by quanta instead, so that each task always has its share of the cores (PD²).
+//! [`Pfair`] schedules by quanta instead, so that each task always has its share of the cores (PD²). [`Quanta`] makes actions
+//! of that: it has the same [`Policy`] as a cluster.
 //!
 //! A [`SharedServer`] decides which client's request a server serves next, and [`Lenders`] on which reservation it
 //! runs: [`McIpc`] by the protocol of that name, [`OneQueue`] by plain queues. [`Nested`] is for
@@ -24,6 +25,7 @@ mod fraction;
 mod many_cores;
 mod overheads;
 mod pfair;
+mod policy;
 mod queue;
 mod shared;
 mod task;
@@ -36,7 +38,8 @@ pub use cluster::{Action, Cluster, Completion, Core, Error, LowTasks, Mode, Refu
 pub use edf_vd::{EdfVd, NotAccepted};
 pub use many_cores::{ManyCores, NotShown};
 pub use overheads::{Charged, NotCharged, Overheads};
-pub use pfair::{Overload, Pfair, Weight};
+pub use pfair::{Overload, Pfair, Quanta, Weight};
+pub use policy::Policy;
 pub use queue::Queue;
 pub use shared::{
     Aborted, Caller, Client, Decision, Discipline, Invoked, Lenders, McIpc, Nested, NotLater,

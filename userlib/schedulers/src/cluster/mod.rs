@@ -64,6 +64,9 @@ pub enum Error {
     IsPeriodic,
     /// Low tasks are stopped in high mode.
     Stopped,
+    /// The policy has no such thing: quanta are neither extended by non-preemptible sections, nor ordered by deadlines that
+    /// jobs choose.
+    NotHere,
 }
 
 /// Why a task is not added.

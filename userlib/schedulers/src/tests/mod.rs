@@ -38,7 +38,7 @@ pub(crate) enum NestedFault {
     NoBackPressure,
 }
 
-/// What is left out of the order of PD²: negative controls.
+/// What is left out of PD²: negative controls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PfairFault {
     None,
@@ -46,4 +46,6 @@ pub(crate) enum PfairFault {
     NoBit,
     /// The group deadline.
     NoGroup,
+    /// The windows after a wait are not later.
+    NoShift,
 }

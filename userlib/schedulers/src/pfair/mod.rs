@@ -6,23 +6,23 @@
 //! ties so that no set misses any whose weights fit on the cores (J. Anderson and A. Srinivasan, Journal of Computer and
 //! System Sciences, 2004; A. Srinivasan and J. Anderson, STOC 2002, for subtasks that are left out, as after completed jobs,
 //! and 2005, Journal of Systems and Software, for tasks that come and go).
+//!
+//! Windows may come later than periodically, but not earlier: then tasks are *sporadic* if their jobs are late, and
+//! *intra-sporadic* if subtasks are (A. Srinivasan and J. Anderson, STOC 2002). All windows after a late one are as late.
+
+mod quanta;
+mod window;
 
 use core::cmp::Reverse;
 
 use crate::cluster::{Core, Error, Refusal};
 use crate::fraction::Fraction;
 use crate::queue::Queue;
-use crate::task::TaskId;
+use crate::task::{Arrivals, TaskId};
 use crate::time::Duration;
 
-/// The share of a core that a task gets, in quanta.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Weight {
-    /// The quanta of a job.
-    pub budget: u32,
-    /// The quanta from one release to the next, which are those to its deadline, too.
-    pub period: u32,
-}
+pub use quanta::Quanta;
+pub use window::Weight;
 
 /// The weights of all tasks together would exceed the number of cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,9 +52,16 @@ type Priority = (u64, Reverse<bool>, Reverse<u64>);
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     weight: Weight,
-    /// The release of the subtask's job, and its number in that, from 1.
+    is_sporadic: bool,
+    /// Whether the subtask's job has arrived; always if the task is periodic.
+    has_job: bool,
+    /// The thread waits: the subtask is not released.
+    blocked: bool,
+    /// The release of the subtask's job, the earliest possible one before it arrives, and its number in that, from 1.
     release: u64,
     subtask: u32,
+    /// What the last quantum was for.
+    given: Given,
     /// The core of the last quantum.
     last: Option<Core>,
     /// The quantum from which the weight is free if the task has left.
@@ -62,34 +69,13 @@ struct Entry {
     has_left: bool,
 }
 
-/// The window of a subtask, from the release of its job.
-pub(crate) struct Window {
+/// What a task's quantum is for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Given {
+    /// The release of the job.
     pub(crate) release: u64,
-    pub(crate) deadline: u64,
-    /// The b-bit.
-    pub(crate) overlaps: bool,
-    /// When the cascade of overlapping windows of two quanta ends that begins here if this subtask runs in its last quantum. 0 for
-    /// weights below 1/2, whose windows are longer.
-    pub(crate) group: u64,
-}
-
-impl Weight {
-    /// All are in the period, as jobs of the task begin anew with it.
-    pub(crate) fn window(self, subtask: u32) -> Window {
-        let [budget, period, subtask] = [self.budget, self.period, subtask].map(u64::from);
-        let deadline = (subtask * period).div_ceil(budget);
-        let rest = period - budget;
-        let group = match 2 * budget >= period && rest > 0 {
-            true => ((deadline * rest).div_ceil(period) * period).div_ceil(rest),
-            false => 0,
-        };
-        Window {
-            release: (subtask - 1) * period / budget,
-            deadline,
-            overlaps: !(subtask * period).is_multiple_of(budget),
-            group,
-        }
-    }
+    /// Whether it is the job's last one.
+    pub(crate) is_last: bool,
 }
 
 impl<const CORES: usize, const TASKS: usize> Default for Pfair<CORES, TASKS> {
@@ -107,12 +93,12 @@ impl<const CORES: usize, const TASKS: usize> Default for Pfair<CORES, TASKS> {
 }
 
 impl<const CORES: usize, const TASKS: usize> Pfair<CORES, TASKS> {
-    /// Adds a task, whose first job is released with the next quantum. Weights are added up exactly while the sum fits in a
+    /// Adds a task. An offset counts in quanta from the next one. Weights are added up exactly while the sum fits in a
     /// fraction of 128 bits, and rounded up by less than 2^-60 for each task from then on.
     ///
     /// # Errors
     /// [`Refusal`]; of the weights if their sum would exceed the number of cores.
-    pub fn add(&mut self, weight: Weight) -> Result<TaskId, Refusal<Overload>> {
+    pub fn add(&mut self, weight: Weight, arrivals: Arrivals) -> Result<TaskId, Refusal<Overload>> {
         if weight.budget == 0 || weight.budget > weight.period {
             let why = "a job needs at least one quantum, and at most all of its period";
             return Err(Refusal::Parameters(why));
@@ -132,16 +118,24 @@ impl<const CORES: usize, const TASKS: usize> Pfair<CORES, TASKS> {
         {
             return Err(Refusal::Admission(Overload));
         }
+        let (is_sporadic, offset) = match arrivals {
+            Arrivals::Periodic { offset } => (false, offset.0),
+            Arrivals::Sporadic => (true, 0),
+        };
         self.tasks[index] = Some(Entry {
             weight,
-            release: self.now,
+            is_sporadic,
+            has_job: !is_sporadic,
+            blocked: false,
+            release: self.now.saturating_add(offset),
             subtask: 1,
+            given: Given::default(),
             last: None,
             free: self.now,
             has_left: false,
         });
         let id = TaskId(index as u16);
-        self.waiting.set(id, self.now);
+        self.expect(id);
         Ok(id)
     }
 
@@ -159,6 +153,26 @@ impl<const CORES: usize, const TASKS: usize> Pfair<CORES, TASKS> {
         Ok(free)
     }
 
+    /// A job of a sporadic task arrives. It is released with the next quantum, or when the period has passed since the last
+    /// release.
+    ///
+    /// # Errors
+    /// [`Error::NoTask`]; [`Error::IsPeriodic`]; [`Error::HasJob`] if the last job has not had its last quantum.
+    pub fn arrive(&mut self, id: TaskId) -> Result<(), Error> {
+        let now = self.now;
+        let task = self.task(id)?;
+        if !task.is_sporadic {
+            return Err(Error::IsPeriodic);
+        }
+        if task.has_job {
+            return Err(Error::HasJob);
+        }
+        task.has_job = true;
+        task.release = task.release.max(now);
+        self.expect(id);
+        Ok(())
+    }
+
     /// The job of a task is completed before it has had its whole budget: what is left of it is given up. It has no effect
     /// before the job's first quantum, and after its last.
     ///
@@ -168,11 +182,52 @@ impl<const CORES: usize, const TASKS: usize> Pfair<CORES, TASKS> {
         let task = self.task(id)?;
         if task.subtask > 1 {
             task.end_job();
-            let release = task.release;
-            self.ready.remove(id);
-            self.waiting.set(id, release);
+            self.expect(id);
         }
         Ok(())
+    }
+
+    /// The task's thread waits for something: the task gets no quanta from the next one on.
+    ///
+    /// # Errors
+    /// [`Error::NoTask`].
+    pub fn block(&mut self, id: TaskId) -> Result<(), Error> {
+        self.task(id)?.blocked = true;
+        self.expect(id);
+        Ok(())
+    }
+
+    /// The thread can go on. A window that has begun meanwhile begins with the next quantum instead, and all later ones of the
+    /// task are as much later: so the wait costs no other task its share.
+    ///
+    /// # Errors
+    /// [`Error::NoTask`].
+    pub fn unblock(&mut self, id: TaskId) -> Result<(), Error> {
+        let now = self.now;
+        #[cfg(test)]
+        let has_shift = self.fault != crate::tests::PfairFault::NoShift;
+        #[cfg(not(test))]
+        let has_shift = true;
+        let task = self.task(id)?;
+        if core::mem::take(&mut task.blocked) {
+            if task.has_job && has_shift {
+                task.release += now.saturating_sub(task.next());
+            }
+            self.expect(id);
+        }
+        Ok(())
+    }
+
+    /// Whether the task's thread waits.
+    pub(crate) fn is_blocked(&self, id: TaskId) -> bool {
+        let task = self.tasks.get(id.index()).and_then(Option::as_ref);
+        task.is_some_and(|task| task.blocked)
+    }
+
+    /// What the task's last quantum was for.
+    pub(crate) fn given(&self, id: TaskId) -> Given {
+        let task = self.tasks.get(id.index()).and_then(Option::as_ref);
+        task.map_or(Given::default(), |task| task.given)
     }
 
     /// The number of the next quantum.
@@ -200,12 +255,25 @@ impl<const CORES: usize, const TASKS: usize> Pfair<CORES, TASKS> {
             self.ready.remove(id);
             *place = Some(id);
             if let Ok(task) = self.task(id) {
-                let next = task.advance();
-                self.waiting.set(id, next);
+                task.advance();
+                self.expect(id);
             }
         }
         self.running = self.place(chosen);
         self.running
+    }
+
+    /// The task's next subtask waits for its pseudo-release, if that is known.
+    fn expect(&mut self, id: TaskId) {
+        self.ready.remove(id);
+        self.waiting.remove(id);
+        if let Ok(task) = self.task(id)
+            && task.has_job
+            && !task.blocked
+        {
+            let next = task.next();
+            self.waiting.set(id, next);
+        }
     }
 
     /// Puts the tasks on cores.
@@ -243,7 +311,7 @@ impl<const CORES: usize, const TASKS: usize> Pfair<CORES, TASKS> {
         let group = task.release + window.group;
         #[cfg(test)]
         match self.fault {
-            crate::tests::PfairFault::None => {}
+            crate::tests::PfairFault::None | crate::tests::PfairFault::NoShift => {}
             crate::tests::PfairFault::NoBit => {
                 return Some((deadline, Reverse(false), Reverse(0)));
             }
@@ -261,8 +329,14 @@ impl<const CORES: usize, const TASKS: usize> Pfair<CORES, TASKS> {
 }
 
 impl Entry {
-    /// The subtask gets its quantum. Returns the pseudo-release of the next one.
-    fn advance(&mut self) -> u64 {
+    /// The pseudo-release of the next subtask.
+    fn next(&self) -> u64 {
+        self.release
+            .saturating_add(self.weight.window(self.subtask).release)
+    }
+
+    /// The subtask gets its quantum.
+    fn advance(&mut self) {
         let window = self.weight.window(self.subtask);
         // Srinivasan and Anderson (2005), condition L.
         self.free = self.release
@@ -270,15 +344,19 @@ impl Entry {
                 0 => window.deadline + u64::from(window.overlaps),
                 group => group,
             };
-        match self.subtask == self.weight.budget {
+        self.given = Given {
+            release: self.release,
+            is_last: self.subtask == self.weight.budget,
+        };
+        match self.given.is_last {
             true => self.end_job(),
             false => self.subtask += 1,
         }
-        self.release + self.weight.window(self.subtask).release
     }
 
     fn end_job(&mut self) {
         self.release += u64::from(self.weight.period);
         self.subtask = 1;
+        self.has_job = !self.is_sporadic;
     }
 }

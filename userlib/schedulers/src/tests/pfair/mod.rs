@@ -1,9 +1,18 @@
 //! Random sets whose weights fill the cores, and how much of its share each task has had.
 
+mod late;
+mod quanta;
+mod windows;
+
 use oorandom::Rand64;
 
 use super::PfairFault;
-use crate::{Overload, Pfair, Refusal, TaskId, Weight};
+use crate::{Arrivals, Duration, Overload, Pfair, Refusal, TaskId, Weight};
+
+/// From the next quantum on.
+const PERIODIC: Arrivals = Arrivals::Periodic {
+    offset: Duration(0),
+};
 
 /// Periods are 1 to 10, whose least common multiple this is, or a divisor of it.
 const HYPERPERIOD: u64 = 2520;
@@ -77,7 +86,7 @@ impl<const CORES: usize> Machine<CORES> {
     }
 
     fn add(&mut self, weight: Weight) -> Result<TaskId, Refusal<Overload>> {
-        let id = self.pfair.add(weight)?;
+        let id = self.pfair.add(weight, PERIODIC)?;
         self.shares[id.index()] = Some(Share {
             weight,
             since: self.pfair.now(),
@@ -216,21 +225,24 @@ fn tasks_come_and_go_and_complete_their_jobs_early() {
 #[test]
 fn a_weight_is_free_when_the_share_is_used() {
     let mut pfair = Pfair::<1, 2>::default();
-    let id = pfair.add(weight(1, 4)).unwrap();
+    let id = pfair.add(weight(1, 4), PERIODIC).unwrap();
     assert_eq!(pfair.quantum(), [Some(id)]);
     assert_eq!(pfair.remove(id), Ok(4));
     assert!(pfair.remove(id).is_err() && pfair.complete(id).is_err());
-    assert_eq!(pfair.add(weight(1, 1)), Err(Refusal::Admission(Overload)));
+    assert_eq!(
+        pfair.add(weight(1, 1), PERIODIC),
+        Err(Refusal::Admission(Overload))
+    );
     for _ in 1..4 {
         assert_eq!(pfair.quantum(), [None]);
     }
-    assert!(pfair.add(weight(1, 1)).is_ok());
+    assert!(pfair.add(weight(1, 1), PERIODIC).is_ok());
     assert!(matches!(
-        pfair.add(weight(2, 1)),
+        pfair.add(weight(2, 1), PERIODIC),
         Err(Refusal::Parameters(_))
     ));
     assert!(matches!(
-        pfair.add(weight(0, 1)),
+        pfair.add(weight(0, 1), PERIODIC),
         Err(Refusal::Parameters(_))
     ));
 }
@@ -240,28 +252,8 @@ fn a_weight_is_free_when_the_share_is_used() {
 fn a_weight_is_free_as_its_windows_say() {
     for (weight, free) in [(weight(8, 11), 4), (weight(2, 5), 4), (weight(1, 3), 3)] {
         let mut pfair = Pfair::<1, 1>::default();
-        let id = pfair.add(weight).unwrap();
+        let id = pfair.add(weight, PERIODIC).unwrap();
         pfair.quantum();
         assert_eq!(pfair.remove(id), Ok(free));
     }
-}
-
-/// The windows of weight 8/11 (Anderson and Srinivasan, 2004, figure 1).
-#[test]
-fn windows_are_those_of_the_paper() {
-    let windows = (1..9).map(|subtask| weight(8, 11).window(subtask));
-    let windows: Vec<_> = windows
-        .map(|it| (it.release, it.deadline, it.overlaps, it.group))
-        .collect();
-    let expected = [
-        (0, 2, true, 4),
-        (1, 3, true, 4),
-        (2, 5, true, 8),
-        (4, 6, true, 8),
-        (5, 7, true, 8),
-        (6, 9, true, 11),
-        (8, 10, true, 11),
-        (9, 11, false, 11),
-    ];
-    assert_eq!(windows, expected);
 }

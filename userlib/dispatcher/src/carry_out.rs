@@ -1,6 +1,6 @@
-//! From the actions of a cluster to system calls.
+//! From the actions of a policy to system calls.
 
-use schedulers::{Action, Core, Instant, TaskId};
+use schedulers::{Action, Core, Instant, Policy, TaskId};
 use userlib::cap::SchedControl;
 use userlib::{Environment, Result};
 
@@ -8,7 +8,10 @@ use crate::dispatcher::{Counts, Dispatcher, Event, leave_core};
 use crate::source::Source;
 use crate::worker::Worker;
 
-impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS, S> {
+impl<const CORES: usize, const TASKS: usize, S: Source, P> Dispatcher<CORES, TASKS, S, P>
+where
+    P: Policy<CORES, TASKS>,
+{
     /// Decides what runs, and carries that out; a job on the scheduler's own core begins with its turn. Returns the time of
     /// the next decision, if no event comes before.
     #[inline]
@@ -25,7 +28,7 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
             counts: &mut self.counts,
         };
         let mut done = Ok(());
-        let next = self.cluster.decide(self.now, &mut |action| {
+        let next = self.policy.decide(self.now, &mut |action| {
             if done.is_ok() {
                 done = match action {
                     Action::Dispatch { core, task } => threads.dispatch(core, task),

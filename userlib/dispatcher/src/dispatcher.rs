@@ -1,6 +1,9 @@
 //! The scheduler's loop.
 
-use schedulers::{Admission, Cluster, Completion, Duration, Instant, Mode, Refusal, Task, TaskId};
+use schedulers::{
+    Admission, Arrivals as Releases, Cluster, Completion, Duration, Instant, Mode, Overload,
+    Overrun, Policy, Quanta, Refusal, Task, TaskId, Weight,
+};
 use userlib::cap::{Endpoint, Reply, SchedContext, SchedControl};
 use userlib::thread::ThreadParameters;
 use userlib::{
@@ -28,7 +31,7 @@ pub enum Event {
     Aborted(TaskId),
     /// The cluster is in another mode now.
     Switched(Mode),
-    /// The cluster refused what a thread reported of this task.
+    /// The policy refused what a thread reported of this task.
     Refused(TaskId, schedulers::Error),
     /// The thread of a task has faulted. The task is removed.
     Faulted(TaskId, Fault),
@@ -40,7 +43,7 @@ pub enum Event {
 /// Why a task is not added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotAdded<R> {
-    /// The cluster refuses it.
+    /// The policy refuses it.
     Refused(Refusal<R>),
     /// The kernel refuses its thread.
     Kernel(Error),
@@ -55,7 +58,7 @@ impl<R> From<Error> for NotAdded<R> {
 /// How often something happened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Decisions of the cluster.
+    /// Decisions of the policy.
     pub decisions: u64,
     /// Jobs that began or continued on a core which had run something else.
     pub dispatches: u64,
@@ -63,7 +66,7 @@ pub struct Counts {
     pub migrations: u64,
 }
 
-/// What a dispatcher needs beside its cluster.
+/// What a dispatcher needs beside its policy.
 #[derive(Clone, Copy, Debug)]
 pub struct Configuration<const CORES: usize> {
     /// The right to configure contexts on each core. The first is that of the environment, for the scheduler's own core.
@@ -74,9 +77,9 @@ pub struct Configuration<const CORES: usize> {
     pub priority: u8,
 }
 
-/// Runs the threads of a cluster's tasks.
-pub struct Dispatcher<const CORES: usize, const TASKS: usize, S> {
-    pub(crate) cluster: Cluster<CORES, TASKS>,
+/// Runs the threads of tasks as a policy decides: a [`Cluster`] unless another is named, such as [`Quanta`].
+pub struct Dispatcher<const CORES: usize, const TASKS: usize, S, P = Cluster<CORES, TASKS>> {
+    pub(crate) policy: P,
     pub(crate) workers: [Option<Worker>; TASKS],
     /// The task whose job each core runs.
     pub(crate) running: [Option<TaskId>; CORES],
@@ -89,19 +92,22 @@ pub struct Dispatcher<const CORES: usize, const TASKS: usize, S> {
     pub(crate) counts: Counts,
 }
 
-impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS, S> {
+impl<const CORES: usize, const TASKS: usize, S: Source, P> Dispatcher<CORES, TASKS, S, P>
+where
+    P: Policy<CORES, TASKS>,
+{
     /// The badge of the thread that runs when no job does. Those of tasks are below, and not 0; those of their clients are
     /// above.
     const IDLE: usize = TASKS + 1;
 
-    /// A dispatcher for a cluster without tasks. `source` makes the source of time; it gets a context on the
+    /// A dispatcher for a policy without tasks. `source` makes the source of time; it gets a context on the
     /// scheduler's core.
     ///
     /// # Panics
     /// If the priority of tasks is not from 1 to 253.
     pub fn new(
         environment: &mut Environment,
-        mut cluster: Cluster<CORES, TASKS>,
+        mut policy: P,
         configuration: Configuration<CORES>,
         source: impl FnOnce(&mut Environment, SchedContext) -> Result<S>,
     ) -> Result<Self> {
@@ -109,7 +115,7 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
             (1..=253).contains(&configuration.priority),
             "tasks have priorities from 1 to 253"
         );
-        cluster.set_granularity(GRANULARITY);
+        policy.set_granularity(GRANULARITY);
         let events: Endpoint = environment.allocator.create()?;
         let idle = configuration.priority - 1;
         // Few hints that it spins: on each, emulators give another core its turn, or pause.
@@ -125,7 +131,7 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         let mut source = source(environment, idle.thread.sched_context)?;
         idle.proceed()?;
         Ok(Self {
-            cluster,
+            policy,
             workers: [const { None }; TASKS],
             running: [None; CORES],
             configuration,
@@ -153,20 +159,16 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
 
     /// How often jobs of a task have used up their budgets; 0 if there is no such task.
     pub fn overruns(&self, id: TaskId) -> u32 {
-        self.cluster.overruns(id).unwrap_or(0)
+        self.policy.overruns(id).unwrap_or(0)
     }
 
-    /// Adds a task if the admission test accepts the set with it. An offset counts from [`now`](Self::now). The task's
-    /// thread runs `work` once for each job; after an abort, it begins anew with `work` as it is now.
-    pub fn add<A: Admission>(
+    /// Makes the thread of a task that the policy has just accepted.
+    fn start(
         &mut self,
         environment: &mut Environment,
-        task: Task,
-        admission: &A,
+        id: TaskId,
         mut work: impl FnMut(&Job) + Copy + Send + 'static,
-    ) -> core::result::Result<TaskId, NotAdded<A::Reason>> {
-        let added = self.cluster.add(task, self.now, admission);
-        let id = added.map_err(NotAdded::Refused)?;
+    ) -> Result {
         let badge = badge(id);
         let made = environment
             .allocator
@@ -187,21 +189,23 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
                 )
             });
         match made {
-            Ok(made) => self.workers[usize::from(id.0)] = Some(made),
+            Ok(made) => {
+                self.workers[usize::from(id.0)] = Some(made);
+                Ok(())
+            }
             Err(error) => {
                 // It was added just now.
-                let _removed = self.cluster.remove(id);
-                return Err(error.into());
+                let _removed = self.policy.remove(id);
+                Err(error)
             }
         }
-        Ok(id)
     }
 
     /// Removes a task and its job. Its thread never runs again; its memory is not used again.
     pub fn remove(&mut self, id: TaskId) -> Result {
         leave_core(&mut self.running, id);
         // Only the kernel can refuse: a task that is not there is no error.
-        let _there = self.cluster.remove(id);
+        let _there = self.policy.remove(id);
         match self
             .workers
             .get_mut(usize::from(id.0))
@@ -282,7 +286,7 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         if turn.ran {
             worker.unwrap_or(&mut self.idle).state = State::Runnable;
         }
-        self.cluster.charge(0, turn.consumed);
+        self.policy.charge(0, turn.consumed);
         self.charge_other_cores(turn.now);
         self.now = turn.now;
         Ok(())
@@ -292,11 +296,11 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
     fn charge_other_cores(&mut self, now: Instant) {
         let elapsed = now - self.now;
         for core in 1..CORES {
-            let remaining = self.cluster.remaining(core);
+            let remaining = self.policy.remaining(core);
             if let Some(worker) = self.on(core) {
                 worker.charge_elsewhere(elapsed, remaining);
             }
-            self.cluster.charge(core, elapsed);
+            self.policy.charge(core, elapsed);
         }
     }
 
@@ -304,11 +308,11 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
     /// back.
     fn refund_lost_time(&mut self) -> Result {
         for core in 0..CORES {
-            if self.cluster.remaining(core) == Duration(0)
+            if self.policy.remaining(core) == Duration(0)
                 && let Some(worker) = self.on(core)
             {
                 let lost = worker.lost()?;
-                self.cluster.refund(core, lost);
+                self.policy.refund(core, lost);
             }
         }
         Ok(())
@@ -337,7 +341,7 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
                     worker.end_job();
                 }
                 leave_core(&mut self.running, id);
-                observe(match self.cluster.complete(id, self.now) {
+                observe(match self.policy.complete(id, self.now) {
                     Ok(completion) => Event::Completed(id, completion),
                     Err(error) => Event::Refused(id, error),
                 });
@@ -372,7 +376,7 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
         }
         if let Some(id) = Self::client_of(badge) {
             let arrives = match message.label() {
-                label::ARRIVED => self.cluster.arrive(id, now),
+                label::ARRIVED => self.policy.arrive(id, now),
                 _ => Ok(()),
             };
             return Ok(self.answer(id, arrives));
@@ -387,22 +391,22 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
                     self.source.lift(worker.local())?;
                 }
                 leave_core(&mut self.running, id);
-                let blocked = self.cluster.block(id);
+                let blocked = self.policy.block(id);
                 Ok(self.answer(id, blocked))
             }
             (label::CONTINUES, _) if worker.state == State::Waiting => {
                 worker.end_wait(environment, &mut self.inbox.spare)?;
-                let unblocked = self.cluster.unblock(id);
+                let unblocked = self.policy.unblock(id);
                 Ok(unblocked.err().map(|error| Event::Refused(id, error)))
             }
             (label::NON_PREEMPTIBLE, _) => {
                 let value = message.word(0) != 0;
-                let set = self.cluster.set_non_preemptible(id, value);
+                let set = self.policy.set_non_preemptible(id, value);
                 Ok(self.answer(id, set))
             }
             (label::DEADLINE, _) => {
                 let time = Microseconds::from_message(message, 0);
-                let set = self.cluster.set_deadline(id, Instant(time.0));
+                let set = self.policy.set_deadline(id, Instant(time.0));
                 Ok(self.answer(id, set))
             }
             // The budget with which it began to wait has ended.
@@ -448,6 +452,48 @@ impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS,
     fn client_of(badge: usize) -> Option<TaskId> {
         let index = badge.checked_sub(Self::IDLE + 1)?;
         (index < TASKS).then_some(TaskId(index as u16))
+    }
+}
+
+impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS, S> {
+    /// Adds a task if the admission test accepts the set with it. An offset counts from [`now`](Self::now). The task's
+    /// thread runs `work` once for each job; after an abort, it begins anew with `work` as it is now.
+    pub fn add<A: Admission>(
+        &mut self,
+        environment: &mut Environment,
+        task: Task,
+        admission: &A,
+        work: impl FnMut(&Job) + Copy + Send + 'static,
+    ) -> core::result::Result<TaskId, NotAdded<A::Reason>> {
+        let added = self.policy.add(task, self.now, admission);
+        let id = added.map_err(NotAdded::Refused)?;
+        self.start(environment, id, work)?;
+        Ok(id)
+    }
+}
+
+impl<const CORES: usize, const TASKS: usize, S: Source>
+    Dispatcher<CORES, TASKS, S, Quanta<CORES, TASKS>>
+{
+    /// Adds a task if the cores have so much left; see [`Quanta::add`]. The task's thread runs `work` once for each job; after
+    /// an abort, it begins anew with `work` as it is now.
+    pub fn add(
+        &mut self,
+        environment: &mut Environment,
+        weight: Weight,
+        arrivals: Releases,
+        overrun: Overrun,
+        work: impl FnMut(&Job) + Copy + Send + 'static,
+    ) -> core::result::Result<TaskId, NotAdded<Overload>> {
+        let added = self.policy.add(weight, arrivals, overrun);
+        let id = added.map_err(NotAdded::Refused)?;
+        self.start(environment, id, work)?;
+        Ok(id)
+    }
+
+    /// What has become of the quanta.
+    pub fn quanta(&self) -> &Quanta<CORES, TASKS> {
+        &self.policy
     }
 }
 

@@ -1,7 +1,7 @@
-//! Runs threads as a [`schedulers::Cluster`] decides, on one core or several.
+//! Runs threads as a [`schedulers::Policy`] decides, by deadlines or by quanta, on one core or several.
 //!
 //! A [`Dispatcher`] belongs to one thread, the scheduler, whose priority is higher than that of its tasks. It turns
-//! messages into the events of the cluster, and the actions of the cluster into system calls. What tells it the time,
+//! messages into the events of the policy, and the actions of the policy into system calls. What tells it the time,
 //! and ends the turn of a task on its own core, is a [`Source`].
 //!
 //! A task is a thread of the scheduler's address space. Its work gets a [`Job`], by which it reports what a scheduler

@@ -125,6 +125,7 @@ groups![
     periodic,
     yield_to_timeout,
     dispatcher,
+    quanta,
     criticality,
     sched_context,
     sched_control,
@@ -136,6 +137,7 @@ groups![
     cores_nested,
     cores_shared,
     cores_dispatcher,
+    cores_quanta,
     #[cfg(not(any(target_arch = "x86_64", feature = "devices-imx31")))]
     cores_signals,
     cores_history,

@@ -13,6 +13,7 @@ mod faults;
 pub mod lending;
 mod place;
 pub mod protocol;
+pub mod quanta;
 mod random;
 mod refusals;
 mod test;

@@ -1,0 +1,80 @@
+//! Proportionate fairness by quanta on several cores, with sets that need exactly all of them.
+
+use crate::support::quanta::{self, Fair, weight};
+use crate::support::{Outcome, Test};
+use dispatcher::source::YieldToTimeout;
+use schedulers::{Overrun, Weight};
+use userlib::Result;
+
+tests![
+    if abi::config::SMP;
+    all_deadlines_are_kept_on_two_cores,
+    all_deadlines_are_kept_on_four_cores,
+    tasks_run_in_their_quanta_on_two_cores,
+    tasks_run_in_their_quanta_on_four_cores,
+    an_endless_job_is_aborted_on_two_cores,
+    an_endless_job_is_counted_on_two_cores,
+];
+
+/// No partition of the cores has room for these, three for each two cores.
+fn two_thirds() -> Weight {
+    weight(2, 3)
+}
+
+fn dispatcher<const CORES: usize>(test: &mut Test) -> Result<Fair<CORES, YieldToTimeout>> {
+    quanta::dispatcher(test, |_, context| Ok(YieldToTimeout::new(context)))
+}
+
+/// In virtual time, busy cores share the speed of one.
+fn keep_deadlines<const CORES: usize>(test: &mut Test) -> Outcome {
+    let weights = &[two_thirds(); 6][..CORES * 3 / 2];
+    let dispatcher = dispatcher::<CORES>(test)?;
+    let per_cent = 60 / CORES as u64;
+    quanta::all_deadlines_are_kept(test, dispatcher, weights, per_cent)
+}
+
+fn all_deadlines_are_kept_on_two_cores(test: &mut Test) -> Outcome {
+    keep_deadlines::<2>(test)
+}
+
+fn has_four_cores(test: &Test) -> bool {
+    test.boot_info().nodes >= 4
+}
+
+fn all_deadlines_are_kept_on_four_cores(test: &mut Test) -> Outcome {
+    match has_four_cores(test) {
+        true => keep_deadlines::<4>(test),
+        false => Ok(()),
+    }
+}
+
+fn run_in_quanta<const CORES: usize>(test: &mut Test) -> Outcome {
+    let weights = &[two_thirds(); 6][..CORES * 3 / 2];
+    let dispatcher = dispatcher::<CORES>(test)?;
+    quanta::tasks_run_in_their_quanta(test, dispatcher, weights)
+}
+
+fn tasks_run_in_their_quanta_on_two_cores(test: &mut Test) -> Outcome {
+    run_in_quanta::<2>(test)
+}
+
+fn tasks_run_in_their_quanta_on_four_cores(test: &mut Test) -> Outcome {
+    match has_four_cores(test) {
+        true => run_in_quanta::<4>(test),
+        false => Ok(()),
+    }
+}
+
+fn overruns(test: &mut Test, overrun: Overrun) -> Outcome {
+    let dispatcher = dispatcher::<2>(test)?;
+    let weights = [two_thirds(); 3];
+    quanta::overruns_cost_the_others_nothing(test, dispatcher, &weights, overrun)
+}
+
+fn an_endless_job_is_aborted_on_two_cores(test: &mut Test) -> Outcome {
+    overruns(test, Overrun::Abort)
+}
+
+fn an_endless_job_is_counted_on_two_cores(test: &mut Test) -> Outcome {
+    overruns(test, Overrun::Count)
+}

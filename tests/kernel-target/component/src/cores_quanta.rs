@@ -25,12 +25,10 @@ fn dispatcher<const CORES: usize>(test: &mut Test) -> Result<Fair<CORES, YieldTo
     quanta::dispatcher(test, |_, context| Ok(YieldToTimeout::new(context)))
 }
 
-/// In virtual time, busy cores share the speed of one.
 fn keep_deadlines<const CORES: usize>(test: &mut Test) -> Outcome {
     let weights = &[two_thirds(); 6][..CORES * 3 / 2];
     let dispatcher = dispatcher::<CORES>(test)?;
-    let per_cent = 60 / CORES as u64;
-    quanta::all_deadlines_are_kept(test, dispatcher, weights, per_cent)
+    quanta::all_deadlines_are_kept(test, dispatcher, weights)
 }
 
 fn all_deadlines_are_kept_on_two_cores(test: &mut Test) -> Outcome {

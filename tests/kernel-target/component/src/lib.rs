@@ -126,6 +126,7 @@ groups![
     yield_to_timeout,
     dispatcher,
     quanta,
+    simso,
     criticality,
     sched_context,
     sched_control,
@@ -138,6 +139,7 @@ groups![
     cores_shared,
     cores_dispatcher,
     cores_quanta,
+    cores_simso,
     #[cfg(not(any(target_arch = "x86_64", feature = "devices-imx31")))]
     cores_signals,
     cores_history,

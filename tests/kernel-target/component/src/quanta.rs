@@ -40,7 +40,7 @@ const ALL: [schedulers::Weight; 3] = [
 ];
 
 fn keep_deadlines<S: Source>(test: &mut Test, dispatcher: Fair<1, S>) -> Outcome {
-    quanta::all_deadlines_are_kept(test, dispatcher, &ALL, 80)
+    quanta::all_deadlines_are_kept(test, dispatcher, &ALL)
 }
 
 fn all_deadlines_are_kept(test: &mut Test) -> Outcome {

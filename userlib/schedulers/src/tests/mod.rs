@@ -11,6 +11,7 @@ mod queues;
 mod shared;
 mod simso;
 mod simulation;
+mod vectors;
 
 /// A fault that is put in on purpose: a negative control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

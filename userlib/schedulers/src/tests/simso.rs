@@ -4,9 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Fault;
 use super::simulation::Simulation;
+use super::vectors::{self, FEW, Line, SAMPLE};
 use crate::{Arrivals, Cluster, Duration, Instant, LowTasks, Overrun, Task, Unchecked};
-
-const SAMPLE: &str = include_str!("vectors/edf.txt");
 
 struct Set {
     cores: usize,
@@ -16,37 +15,25 @@ struct Set {
 }
 
 fn parse(text: &str) -> Vec<Set> {
-    let mut sets: Vec<Set> = Vec::new();
-    for line in text.lines() {
-        let words: Vec<_> = line.split(' ').collect();
-        let number = |index: usize| words[index].parse::<u64>().unwrap();
-        if words[0] == "set" {
-            sets.push(Set {
-                cores: number(1) as usize,
-                duration: number(2),
-                tasks: Vec::new(),
-                intervals: Vec::new(),
-            });
-            continue;
-        }
-        let set = sets.last_mut().unwrap();
-        set.tasks.push(Task {
-            arrivals: Arrivals::Periodic {
-                offset: Duration(number(1)),
-            },
-            deadline: Duration(number(3)),
-            // A job that ends with its budget is no overrun.
-            overrun: Overrun::Abort,
-            ..Task::periodic(Duration(number(2)), Duration(number(4)))
-        });
-        let interval = |word: &&str| {
-            let (start, end) = word.split_once('-').unwrap();
-            (start.parse().unwrap(), end.parse().unwrap())
-        };
-        set.intervals
-            .push(words[5..].iter().map(interval).collect());
+    let set = |set: vectors::Set| Set {
+        cores: set.cores,
+        duration: set.duration,
+        tasks: set.tasks().map(task).collect(),
+        intervals: set.tasks().map(|it| it.intervals().collect()).collect(),
+    };
+    vectors::sets(text).map(set).collect()
+}
+
+fn task(line: Line) -> Task {
+    Task {
+        arrivals: Arrivals::Periodic {
+            offset: Duration(line.offset),
+        },
+        deadline: Duration(line.deadline),
+        // A job that ends with its budget is no overrun.
+        overrun: Overrun::Abort,
+        ..Task::periodic(Duration(line.period), Duration(line.execution))
     }
-    sets
 }
 
 fn schedule<const CORES: usize>(set: &Set, fault: Fault) -> Vec<Vec<(u64, u64)>> {
@@ -78,9 +65,9 @@ fn agrees(set: &Set, fault: Fault) -> bool {
 
 #[test]
 fn schedules_are_those_of_simso() {
-    let sets = parse(SAMPLE);
-    assert_eq!(sets.len(), 40);
-    for (number, set) in sets.iter().enumerate() {
+    let (sample, few) = (parse(SAMPLE), parse(FEW));
+    assert_eq!((sample.len(), few.len()), (40, 7));
+    for (number, set) in sample.iter().chain(&few).enumerate() {
         assert!(agrees(set, Fault::None), "set {number}");
     }
 }

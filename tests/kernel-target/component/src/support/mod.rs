@@ -19,6 +19,8 @@ mod refusals;
 mod test;
 mod threads;
 pub mod timer;
+#[path = "../../../../../userlib/schedulers/src/tests/vectors/mod.rs"]
+pub mod vectors;
 
 pub use busy::{relax, spin, spin_for, spin_until, work};
 pub(crate) use check::start;

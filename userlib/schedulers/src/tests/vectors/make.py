@@ -3,7 +3,9 @@
     pip install simso==0.8.5 numpy setuptools     (Python 3.11 or older: SimSo imports `imp`)
     python make.py SEED SETS JOBS > edf.txt
 
-The stored sample is `make.py 1 40 120`. Each set of the output:
+The stored sample, edf.txt, is `make.py 1 40 120`. With two more numbers, CORES and TASKS, all sets have so many, and periods
+that differ by less than a factor of 10: few.txt, which threads run on the target, is `make.py 2 4 40 2 5` and
+`make.py 3 3 60 4 8`. Each set of the output:
 
     set CORES DURATION
     task OFFSET PERIOD DEADLINE EXECUTION START-END START-END ...
@@ -24,16 +26,20 @@ from simso.core.JobEvent import JobEvent
 from simso.generator.task_generator import StaffordRandFixedSum
 
 
-def random_set(jobs):
+def random_set(jobs, cores=None, count=None):
     """Cores, duration, and tasks whose utilisations are distributed uniformly (randfixedsum)."""
+    shortest = 4 if cores else 3
+    size = cores, count
     while True:
-        cores = random.randint(1, 8)
-        count = random.randint(max(4, cores + 1), 64)
+        cores, count = size
+        if not cores:
+            cores = random.randint(1, 8)
+            count = random.randint(max(4, cores + 1), 64)
         total = min(cores * random.uniform(0.6, 1.1), 0.9 * count)
         shares = StaffordRandFixedSum(count, total, 1)[0]
         tasks = []
         for share in shares:
-            period = round(10 ** random.uniform(3, 5))
+            period = round(10 ** random.uniform(shortest, 5))
             execution = max(1, round(period * float(share)))
             deadline = period if random.random() < 0.5 else random.randint(execution, period)
             offset = 0 if random.random() < 0.3 else random.randint(0, period)
@@ -95,11 +101,11 @@ def simulate(cores, duration, tasks):
 
 
 def main():
-    seed, sets, jobs = map(int, sys.argv[1:])
+    seed, sets, jobs, *size = map(int, sys.argv[1:])
     random.seed(seed)
     numpy.random.seed(seed)
     for _ in range(sets):
-        cores, duration, tasks = random_set(jobs)
+        cores, duration, tasks = random_set(jobs, *size)
         print("set", cores, duration)
         for task, intervals in zip(tasks, simulate(cores, duration, tasks)):
             print("task", *task, *(f"{start}-{end}" for start, end in intervals))

@@ -163,6 +163,7 @@ where
     }
 
     /// Makes the thread of a task that the policy has just accepted.
+    #[inline]
     fn start(
         &mut self,
         environment: &mut Environment,

@@ -25,7 +25,7 @@ const TICK: Microseconds = Microseconds(16);
 const START: Microseconds = ms(100);
 /// For so long after an event of the schedule, nothing is compared: decisions take time, and a job that has been interrupted
 /// often ends later by as much.
-const SETTLES: u64 = 10_000;
+const SETTLES: u64 = 15_000;
 /// Tasks note that they run in each millisecond, for two seconds: by then these delays have not added up to what is left out
 /// after events.
 const PART: u64 = 1_000;

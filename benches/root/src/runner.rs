@@ -25,8 +25,8 @@ const SIZE: ProcessSize = ProcessSize {
 const UNTYPED_BITS: usize = 24;
 /// The benchmark's partner creates no objects.
 const PARTNER_SIZE: ProcessSize = ProcessSize {
-    memory_bits: 21,
-    slots: 256,
+    memory_bits: 22,
+    slots: 512,
     ..SIZE
 };
 

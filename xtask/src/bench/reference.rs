@@ -34,13 +34,14 @@ const PAGES: [(&str, Show); 5] = [
 ];
 /// The plots, one for each platform with such results: the beginnings of their file names, and the functions
 /// that draw them.
-const PLOTS: [(&str, Draw); 7] = [
+const PLOTS: [(&str, Draw); 8] = [
     ("docs/src/images/criticality", criticality::plot),
     ("docs/src/images/delay", delay::plot),
     ("docs/src/images/locks", scaling::locks_plot),
     ("docs/src/images/pairs", scaling::pairs_plot),
     ("docs/src/images/payload", scaling::payload_plot),
     ("docs/src/images/decisions", schedulers::decisions_plot),
+    ("docs/src/images/decisions-cores", schedulers::cores_plot),
     ("docs/src/images/remote-decisions", schedulers::remote_plot),
 ];
 /// The tool writes the part of a page after this line.

@@ -15,8 +15,13 @@ const LITERATURE: &str = include_str!("../../../benches/literature.toml");
 const PLATFORMS: [&str; 3] = ["pc99", "hikey", "sabre"];
 /// The suite of the plots.
 const SUITE: &str = "edf";
-/// The parameter that varies along the plots.
+/// The parameters that vary along the plots.
 const TASKS: &str = "tasks";
+const CORES: &str = "cores";
+/// The number of tasks in what is shown by the number of cores.
+const MOST: f64 = 128.0;
+/// The source of time of results that name none.
+const USUAL: &str = "YieldToTimeout";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -86,6 +91,11 @@ pub(super) fn page(platforms: &[Platform]) -> String {
         let parts = [
             ("Decisions", "decisions", decisions(measured)),
             (
+                "Decisions by the number of cores",
+                "decisions-cores",
+                by_cores(measured),
+            ),
+            (
                 "Jobs on other cores",
                 "remote-decisions",
                 on_other_cores(measured),
@@ -97,7 +107,12 @@ pub(super) fn page(platforms: &[Platform]) -> String {
         let _ = writeln!(text, "\n## {name}");
         for (what, image, curves) in parts.iter().filter(|part| !part.2.is_empty()) {
             let path = format!("../images/{image}-{name}.svg");
-            let table = by_tasks(curves);
+            let along = if *image == "decisions-cores" {
+                CORES
+            } else {
+                TASKS
+            };
+            let table = columns_of(curves, along);
             let _ = writeln!(text, "\n![{what} on {name}]({path})\n\n{table}");
         }
     }
@@ -137,8 +152,8 @@ impl Table {
     }
 }
 
-/// A row for each curve, a column for each number of tasks.
-fn by_tasks(curves: &[Points]) -> String {
+/// A row for each curve, a column for each number of tasks or cores.
+fn columns_of(curves: &[Points], along: &str) -> String {
     let mut columns: Vec<_> = curves
         .iter()
         .flat_map(|(_, points)| points)
@@ -148,7 +163,10 @@ fn by_tasks(curves: &[Points]) -> String {
     columns.dedup();
     let names: Vec<_> = columns
         .iter()
-        .map(|tasks| format!("{tasks} tasks"))
+        .map(|count| match count {
+            1.0 => format!("1 {}", along.trim_end_matches('s')),
+            _ => format!("{count} {along}"),
+        })
         .collect();
     let mut text = format!(
         "| | {} |\n|---|{}",
@@ -156,8 +174,8 @@ fn by_tasks(curves: &[Points]) -> String {
         "--:|".repeat(columns.len())
     );
     for (name, points) in curves {
-        let cell = |tasks: &f64| {
-            let point = points.iter().find(|point| point.0 == *tasks);
+        let cell = |count: &f64| {
+            let point = points.iter().find(|point| point.0 == *count);
             point.map_or(String::new(), |point| number(point.1.round()))
         };
         let cells: Vec<_> = columns.iter().map(cell).collect();
@@ -168,61 +186,108 @@ fn by_tasks(curves: &[Points]) -> String {
 
 /// The plot of [`decisions`]; none if they were not measured, or are not shown.
 pub(super) fn decisions_plot(platform: &str, measured: &[Measurement]) -> Option<String> {
-    draw(platform, "from one job to the next", &decisions(measured))
+    let what = "from one job to the next";
+    draw(platform, what, TASKS, &decisions(measured))
 }
 
-/// The plot of [`on_other_cores`].
+/// The plot of [`by_cores`].
+pub(super) fn cores_plot(platform: &str, measured: &[Measurement]) -> Option<String> {
+    let what = "from one job to the next";
+    draw(platform, what, CORES, &by_cores(measured))
+}
+
+/// The plot of [`on_other_cores`] with the usual source of time.
 pub(super) fn remote_plot(platform: &str, measured: &[Measurement]) -> Option<String> {
-    draw(
-        platform,
-        "from the scheduler to the job",
-        &on_other_cores(measured),
-    )
+    let mut curves = on_other_cores(measured);
+    let others = sources(measured);
+    curves.retain(|(name, _)| !others.iter().any(|other| name.ends_with(other)));
+    draw(platform, "from the scheduler to the job", TASKS, &curves)
 }
 
-fn draw(platform: &str, what: &str, curves: &[Points]) -> Option<String> {
+fn draw(platform: &str, what: &str, along: &str, curves: &[Points]) -> Option<String> {
     if !PLATFORMS.contains(&platform) {
         return None;
     }
     let title = format!("{platform}: instructions {what}");
-    plot::draw(&title, TASKS, Some(4.0), curves)
+    let factor = if along == TASKS { 4.0 } else { 2.0 };
+    plot::draw(&title, along, Some(factor), curves)
+}
+
+/// A number among the parameters.
+fn parameter(one: &Measurement, name: &str) -> Option<f64> {
+    one.parameters.get(name).and_then(Value::as_f64)
+}
+
+/// The source of time that it names.
+fn source(one: &Measurement) -> Option<&str> {
+    one.parameters.get("source").and_then(Value::as_str)
+}
+
+/// The sources of time that results name.
+fn sources(measured: &[Measurement]) -> Vec<&str> {
+    measured.iter().filter_map(source).collect()
+}
+
+/// What leads to a decision of this kind, and the source of time.
+fn event(one: &Measurement) -> Option<String> {
+    let event = match &*one.operation {
+        "preempting" => "release",
+        "cooperative" => "completion",
+        _ => return None,
+    };
+    Some(format!("{event}, {}", source(one).unwrap_or(USUAL)))
 }
 
 /// A curve for each event and source of time, on one core.
 fn decisions(measured: &[Measurement]) -> Vec<Points> {
-    curves(measured, |one| {
-        let event = match &*one.operation {
-            "preempting" => "release",
-            "cooperative" => "completion",
-            _ => return None,
-        };
-        let source = one.parameters.get("source").and_then(Value::as_str);
-        Some(format!("{event}, {}", source.unwrap_or("YieldToTimeout")))
+    curves(measured, |one| match parameter(one, CORES) {
+        None => Some((event(one)?, parameter(one, TASKS)?)),
+        Some(_) => None,
     })
 }
 
-/// A curve for each number of cores and state of the other core, and one for the scheduler's own core; none if jobs on other
-/// cores were not measured.
-fn on_other_cores(measured: &[Measurement]) -> Vec<Points> {
-    let all = curves(measured, |one| match &*one.operation {
-        // Both together.
-        "schedule" | "context_switch" => Some("own core, the only one".to_string()),
-        "remote" => {
-            let other = one.parameters.get("other")?.as_str()?;
-            let cores = one.parameters.get("cores")?;
-            Some(format!("other core {other}, of {cores} cores"))
-        }
+/// The same by the number of cores, with the most tasks; none if several cores were not measured.
+fn by_cores(measured: &[Measurement]) -> Vec<Points> {
+    let all = curves(measured, |one| match parameter(one, TASKS) {
+        Some(MOST) => Some((event(one)?, parameter(one, CORES).unwrap_or(1.0))),
         _ => None,
+    });
+    if all.iter().any(|curve| curve.1.len() > 1) {
+        all
+    } else {
+        Vec::new()
+    }
+}
+
+/// A curve for each number of cores, state of the other core and source of time, and one for the scheduler's own core; none if
+/// jobs on other cores were not measured.
+fn on_other_cores(measured: &[Measurement]) -> Vec<Points> {
+    let all = curves(measured, |one| {
+        let cores = one.parameters.get(CORES);
+        let name = match (&*one.operation, cores) {
+            // Both together.
+            ("schedule" | "context_switch", None) => "own core, the only one".to_string(),
+            ("remote", Some(cores)) => {
+                let other = one.parameters.get("other")?.as_str()?;
+                let source = source(one).map_or(String::new(), |source| format!(", {source}"));
+                format!("other core {other}, of {cores} cores{source}")
+            }
+            _ => return None,
+        };
+        Some((name, parameter(one, TASKS)?))
     });
     if all.len() > 1 { all } else { Vec::new() }
 }
 
-/// The means by the number of tasks: a curve for each name, in the order of the names; measurements of one name are added.
-fn curves(measured: &[Measurement], name: impl Fn(&Measurement) -> Option<String>) -> Vec<Points> {
+/// The means: a curve for each name, in the order of the names, with the points that `place` tells; measurements of one point
+/// are added.
+fn curves(
+    measured: &[Measurement],
+    place: impl Fn(&Measurement) -> Option<(String, f64)>,
+) -> Vec<Points> {
     let mut all: Vec<Points> = Vec::new();
     for one in measured.iter().filter(|one| one.suite == SUITE) {
-        let tasks = one.parameters.get(TASKS).and_then(Value::as_f64);
-        let (Some(name), Some(tasks)) = (name(one), tasks) else {
+        let Some((name, along)) = place(one) else {
             continue;
         };
         let place = all
@@ -233,10 +298,13 @@ fn curves(measured: &[Measurement], name: impl Fn(&Measurement) -> Option<String
                 all.len() - 1
             });
         let points = &mut all[place].1;
-        match points.iter_mut().find(|point| point.0 == tasks) {
+        match points.iter_mut().find(|point| point.0 == along) {
             Some(point) => point.1 += one.mean,
-            None => points.push((tasks, one.mean)),
+            None => points.push((along, one.mean)),
         }
+    }
+    for (_, points) in &mut all {
+        points.sort_by(|one, other| one.0.total_cmp(&other.0));
     }
     all.sort_by(|one, other| one.0.cmp(&other.0));
     all
@@ -271,6 +339,14 @@ mod tests {
                 json!({"cores": 4, "other": "busy", "tasks": 2}),
                 &[8000.0],
             ),
+            one(
+                "remote",
+                json!({"cores": 4, "other": "busy", "tasks": 2, "source": "own timer"}),
+                &[9000.0],
+            ),
+            one("preempting", json!({"cores": 4, "tasks": 128}), &[3000.0]),
+            one("preempting", json!({"cores": 2, "tasks": 128}), &[2500.0]),
+            one("preempting", json!({"cores": 2, "tasks": 8}), &[2400.0]),
         ]
     }
 
@@ -336,6 +412,21 @@ mod tests {
             text.contains("\n| other core busy, of 4 cores | 8000 |\n"),
             "{text}"
         );
+        assert!(
+            text.contains("\n| other core busy, of 4 cores, own timer | 9000 |\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn numbers_of_cores_are_columns() {
+        let text = page(&[("pc99".into(), some())]);
+        assert!(
+            text.contains(
+                "| | 1 core | 2 cores | 4 cores |\n|---|--:|--:|--:|\n| release, YieldToTimeout | 1650 | 2500 | 3000 |\n"
+            ),
+            "{text}"
+        );
     }
 
     #[test]
@@ -344,13 +435,14 @@ mod tests {
         assert!(svg.contains(">release, YieldToTimeout</text>"), "{svg}");
         assert!(svg.contains(">release, own timer</text>"), "{svg}");
         assert!(svg.contains("\"64.0,267.6 530.0,257.2\""), "{svg}");
-        assert!(
-            remote_plot("pc99", &some())
-                .unwrap()
-                .contains(">other core busy, of 4 cores</text>")
-        );
+        let svg = remote_plot("pc99", &some()).unwrap();
+        assert!(svg.contains(">other core busy, of 4 cores</text>"), "{svg}");
+        assert!(!svg.contains("of 4 cores, own timer"), "{svg}");
+        let svg = cores_plot("pc99", &some()).unwrap();
+        assert!(svg.contains(">release, YieldToTimeout</text>"), "{svg}");
         assert!(decisions_plot("tx1", &some()).is_none());
         // Jobs on other cores were not measured.
         assert!(remote_plot("pc99", &some()[..5]).is_none());
+        assert!(cores_plot("pc99", &some()[..5]).is_none());
     }
 }

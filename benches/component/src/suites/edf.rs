@@ -5,16 +5,20 @@
 //! each preempts it, computes for some microseconds, and is completed. Each job reads the counter in a loop. So a decision took
 //! the difference between the last reading of one job and the first of the next, but for the turn of the loop that it
 //! interrupted.
+//!
+//! With several cores, a job that never ends keeps each of the others: its thread waits, without telling the scheduler, as
+//! the counter also counts what other cores execute.
 
 use super::benchmarks;
 use crate::bench::Bench;
 use crate::measure::{Counter, ROUNDS, SAMPLES, WARM_UP};
 use core::array;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use dispatcher::source::{Inbox, Local, Source, Turn, YieldToTimeout};
+use dispatcher::source::{Inbox, Local, Source, Turn};
 use dispatcher::{Configuration, Dispatcher};
 use schedulers::{Arrivals, Cluster, Duration, Instant, LowTasks, Task, Unchecked};
-use userlib::cap::SchedContext;
+use userlib::abi::config::SMP;
+use userlib::cap::{Notification, SchedContext};
 use userlib::{Environment, Result};
 
 mod release;
@@ -23,9 +27,14 @@ mod sources;
 
 use release::release;
 use remote::remote;
-use sources::source;
+use sources::Workload;
 
-benchmarks![decision: TASKS.len(), source: sources::NAMES.len(), release: TASKS.len(), remote: 2 * TASKS.len()];
+benchmarks![
+    decision: TASKS.len() * sources::NAMES.len(),
+    release: TASKS.len(),
+    on_several_cores: TASKS.len() * sources::NAMES.len(),
+    remote: 2 * TASKS.len() * sources::NAMES.len(),
+];
 
 /// Numbers of tasks.
 const TASKS: [usize; 4] = [2, 8, 32, 128];
@@ -162,69 +171,106 @@ fn read(counter: Counter, task: usize) {
     LAST[own].store(now, Relaxed);
 }
 
-/// Measures decisions with YieldToTimeout as the source of time, and their parts.
+/// Measures decisions on one core.
 fn decision(bench: &mut Bench, variant: usize) -> Result {
-    let tasks = TASKS[variant];
-    let clock = bench.clock();
-    run(bench, tasks, |_, context| {
-        Ok(YieldToTimeout::with_clock(context, clock))
-    })?;
-    let parameters = [("tasks", tasks.into())];
-    for (name, decisions) in [("preempting", &PREEMPTING), ("cooperative", &COOPERATIVE)] {
-        bench.report(
-            name,
-            &parameters,
-            &decisions.samples(tasks, &decisions.took),
-        );
+    measure::<1>(bench, variant)
+}
+
+/// The same for the scheduler's own core of a cluster of all; nothing with one.
+fn on_several_cores(bench: &mut Bench, variant: usize) -> Result {
+    if !SMP {
+        return Ok(());
     }
-    for (part, took) in PARTS.iter().zip(&PREEMPTING.parts) {
-        bench.report(part, &parameters, &PREEMPTING.samples(tasks, took));
+    match bench.cores {
+        0 | 1 => Ok(()),
+        2 => measure::<2>(bench, variant),
+        3 => measure::<3>(bench, variant),
+        _ => measure::<4>(bench, variant),
+    }
+}
+
+/// Measures decisions with a source of time; with YieldToTimeout also their parts.
+fn measure<const CORES: usize>(bench: &mut Bench, variant: usize) -> Result {
+    let (source, tasks) = (variant / TASKS.len(), TASKS[variant % TASKS.len()]);
+    sources::run(bench, source, Decide::<CORES> { tasks })?;
+    let parameters = [
+        ("cores", CORES.into()),
+        ("tasks", tasks.into()),
+        ("source", sources::NAMES[source].into()),
+    ];
+    let parameters = &parameters[usize::from(CORES == 1)..];
+    let parameters = sources::named(parameters, source);
+    for (name, decisions) in [("preempting", &PREEMPTING), ("cooperative", &COOPERATIVE)] {
+        bench.report(name, parameters, &decisions.samples(tasks, &decisions.took));
+    }
+    if source == 0 {
+        for (part, took) in PARTS.iter().zip(&PREEMPTING.parts) {
+            bench.report(part, parameters, &PREEMPTING.samples(tasks, took));
+        }
     }
     Ok(())
 }
 
-/// Runs so many tasks with a source of time, so that enough decisions are noted.
-fn run<S: Source>(
-    bench: &mut Bench,
+/// So many tasks, for as long that enough decisions are noted. There is at least one for each core and another.
+struct Decide<const CORES: usize> {
     tasks: usize,
-    source: impl FnOnce(&mut Environment, SchedContext) -> Result<S>,
-) -> Result {
-    let counter = bench.counter();
-    let configuration = Configuration {
-        controls: [bench.sched_control],
-        priority: PRIORITY,
-    };
-    let cluster = Cluster::<1, MOST>::new(LowTasks::Stop);
-    let mut dispatcher = Dispatcher::new(bench, cluster, configuration, |environment, context| {
-        let source = source(environment, context)?;
-        Ok(Stamped { source, counter })
-    })?;
-    let short = tasks as u64 - 1;
-    for number in 0..tasks {
-        let is_long = number == LONG;
-        let period = if is_long {
-            u64::from(u32::MAX)
-        } else {
-            short * APART
+}
+
+impl<const CORES: usize> Workload for Decide<CORES> {
+    fn run<S: Source>(
+        self,
+        bench: &mut Bench,
+        source: impl FnOnce(&mut Environment, SchedContext) -> Result<S>,
+    ) -> Result {
+        let tasks = self.tasks.max(CORES + 1);
+        let counter = bench.counter();
+        let configuration = Configuration {
+            controls: array::from_fn(|core| bench.sched_control_of(core)),
+            priority: PRIORITY,
         };
-        let offset = if is_long { 0 } else { number as u64 * APART };
-        let task = Task {
-            arrivals: Arrivals::Periodic {
-                offset: Duration(START + offset),
-            },
-            ..Task::periodic(Duration(period), Duration(period))
-        };
-        let added = dispatcher.add(bench, task, &Unchecked, move |_| {
-            let mut left = READINGS;
-            while is_long || left > 0 {
-                read(counter, number);
-                left -= usize::from(!is_long);
-            }
-        });
-        added.expect("there is room for the task");
+        let never: Notification = bench.allocator.create()?;
+        let cluster = Cluster::<CORES, MOST>::new(LowTasks::Stop);
+        let mut dispatcher =
+            Dispatcher::new(bench, cluster, configuration, |environment, context| {
+                let source = source(environment, context)?;
+                Ok(Stamped { source, counter })
+            })?;
+        let short = (tasks - CORES) as u64;
+        for number in 0..tasks {
+            let is_long = number == LONG;
+            let has_core = number < CORES;
+            // The first one gets the scheduler's core, and is the one that others displace.
+            let (period, place) = match (is_long, has_core) {
+                (true, _) => (u64::from(u32::MAX), 0),
+                (_, true) => (u64::from(u32::MAX) / 2, 1),
+                _ => (
+                    short * APART,
+                    (number - CORES) as u64 + 1 + u64::from(CORES > 1),
+                ),
+            };
+            let task = Task {
+                arrivals: Arrivals::Periodic {
+                    offset: Duration(START + place * APART),
+                },
+                ..Task::periodic(Duration(period), Duration(period))
+            };
+            let added = dispatcher.add(bench, task, &Unchecked, move |_| {
+                if has_core && !is_long {
+                    loop {
+                        never.wait();
+                    }
+                }
+                let mut left = READINGS;
+                while is_long || left > 0 {
+                    read(counter, number);
+                    left -= usize::from(!is_long);
+                }
+            });
+            added.expect("there is room for the task");
+        }
+        let end = dispatcher.now() + Duration(START + APART * (ROUNDS + tasks + 3) as u64);
+        dispatcher.run(bench, end, |_| ())?;
+        dispatcher.stop()?;
+        Ok(())
     }
-    let end = dispatcher.now() + Duration(START + APART * (ROUNDS + tasks + 2) as u64);
-    dispatcher.run(bench, end, |_| ())?;
-    dispatcher.stop()?;
-    Ok(())
 }

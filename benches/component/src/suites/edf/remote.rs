@@ -5,15 +5,18 @@
 //! left of a turn, some hundred instructions: it is an upper bound, but for waiting for memory and locks, which the
 //! emulator does not model.
 
+use super::sources::{self, Workload};
 use super::{DECIDED, MOST, PRIORITY, START, Stamped, TASKS, WOKEN};
 use crate::bench::Bench;
 use crate::measure::{Counter, ROUNDS, SAMPLES, WARM_UP};
 use core::array;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use dispatcher::source::{Inbox, Local, Source, Turn, YieldToTimeout};
+use dispatcher::source::{Inbox, Local, Source, Turn};
 use dispatcher::{Configuration, Dispatcher};
 use schedulers::{Arrivals, Cluster, Duration, Instant, LowTasks, Task, Unchecked};
-use userlib::Result;
+use userlib::abi::config::SMP;
+use userlib::cap::SchedContext;
+use userlib::{Environment, Result};
 
 /// What the other core does before.
 pub const BEFORE: [&str; 2] = ["idle", "busy"];
@@ -52,84 +55,119 @@ impl<S: Source> Source for Common<S> {
         WOKEN_COMMON.store(self.counter.common().unwrap_or(0), Relaxed);
         turn
     }
+
+    fn signalled(&mut self) -> Result<bool> {
+        self.source.signalled()
+    }
+
+    fn lift(&mut self, local: Local) -> Result {
+        self.source.lift(local)
+    }
 }
 
 /// Nothing with one core.
 pub fn remote(bench: &mut Bench, variant: usize) -> Result {
-    let (tasks, busy) = (TASKS[variant % TASKS.len()], variant / TASKS.len());
+    if !SMP {
+        return Ok(());
+    }
     match bench.cores {
         0 | 1 => Ok(()),
-        2 | 3 => on::<2>(bench, tasks, busy),
-        _ => on::<4>(bench, tasks, busy),
+        2 => on::<2>(bench, variant),
+        3 => on::<3>(bench, variant),
+        _ => on::<4>(bench, variant),
     }
 }
 
-fn on<const CORES: usize>(bench: &mut Bench, tasks: usize, busy: usize) -> Result {
-    let counter = bench.counter();
-    let configuration = Configuration {
-        controls: array::from_fn(|core| bench.sched_control_of(core)),
-        priority: PRIORITY,
-    };
-    let cluster = Cluster::<CORES, MOST>::new(LowTasks::Stop);
-    let mut dispatcher = Dispatcher::new(bench, cluster, configuration, |_, context| {
-        let source = YieldToTimeout::new(context);
-        let source = Stamped { source, counter };
-        Ok(Common { source, counter })
-    })?;
+fn on<const CORES: usize>(bench: &mut Bench, variant: usize) -> Result {
+    let (variant, tasks) = (variant / TASKS.len(), TASKS[variant % TASKS.len()]);
+    let (source, busy) = (variant / BEFORE.len(), variant % BEFORE.len());
     // The first has the scheduler's core; the last of them is displaced.
     let long = if busy == 0 { 1 } else { CORES };
-    let short = (tasks.max(long + 1) - long) as u64;
-    for number in 0..long as u64 + short {
-        let (offset, period) = match number.checked_sub(long as u64) {
-            None => (0, u64::from(u32::MAX) + number),
-            Some(place) => ((place + 1) * APART, short * APART),
-        };
-        let task = Task {
-            arrivals: Arrivals::Periodic {
-                offset: Duration(START + offset),
-            },
-            ..Task::periodic(Duration(period), Duration(period))
-        };
-        let is_long = number < long as u64;
-        let added = dispatcher.add(bench, task, &Unchecked, move |_| {
-            if !is_long {
-                return note(counter);
-            }
-            loop {
-                // The emulator is slow at changing turns.
-                for turn in 0..TURN {
-                    core::hint::black_box(turn);
-                }
-                userlib::arch::relax();
-            }
-        });
-        added.expect("there is room for the task");
-    }
-    let rounds = (ROUNDS + tasks + 2) as u64;
-    let end = dispatcher.now() + Duration(START + APART * rounds);
-    dispatcher.run(bench, end, |_| ())?;
-    dispatcher.stop()?;
+    let short = tasks.max(long + 1) - long;
+    sources::run(bench, source, Remote::<CORES> { long, short })?;
     let parameters = [
         ("cores", CORES.into()),
         ("other", BEFORE[busy].into()),
         ("tasks", tasks.into()),
+        ("source", sources::NAMES[source].into()),
     ];
+    let parameters = sources::named(&parameters, source);
     let names = ["remote_schedule", "remote"];
+    let can_be_told = bench.counter().common().is_some();
     for (name, took) in names
         .into_iter()
         .zip(&TOOK)
-        .take(1 + usize::from(counter.common().is_some()))
+        .take(1 + usize::from(can_be_told))
     {
         // The first job of each task begins its thread.
-        let first = short as usize + WARM_UP;
+        let first = short + WARM_UP;
         assert!(
             COUNT.load(Relaxed) >= first + SAMPLES,
             "too few jobs on the other core"
         );
         let samples: [usize; SAMPLES] = array::from_fn(|index| took[first + index].load(Relaxed));
-        bench.report(name, &parameters, &samples);
+        bench.report(name, parameters, &samples);
     }
     Ok(())
+}
+
+/// Tasks of which some compute for ever, and the jobs of others run on another core.
+struct Remote<const CORES: usize> {
+    long: usize,
+    short: usize,
+}
+
+impl<const CORES: usize> Workload for Remote<CORES> {
+    fn run<S: Source>(
+        self,
+        bench: &mut Bench,
+        source: impl FnOnce(&mut Environment, SchedContext) -> Result<S>,
+    ) -> Result {
+        let counter = bench.counter();
+        let configuration = Configuration {
+            controls: array::from_fn(|core| bench.sched_control_of(core)),
+            priority: PRIORITY,
+        };
+        let cluster = Cluster::<CORES, MOST>::new(LowTasks::Stop);
+        let mut dispatcher =
+            Dispatcher::new(bench, cluster, configuration, |environment, context| {
+                let source = source(environment, context)?;
+                let source = Stamped { source, counter };
+                Ok(Common { source, counter })
+            })?;
+        let [long, short] = [self.long, self.short].map(|count| count as u64);
+        for number in 0..long + short {
+            let (offset, period) = match number.checked_sub(long) {
+                None => (0, u64::from(u32::MAX) + number),
+                Some(place) => ((place + 1) * APART, short * APART),
+            };
+            let task = Task {
+                arrivals: Arrivals::Periodic {
+                    offset: Duration(START + offset),
+                },
+                ..Task::periodic(Duration(period), Duration(period))
+            };
+            let is_long = number < long;
+            let added = dispatcher.add(bench, task, &Unchecked, move |_| {
+                if !is_long {
+                    return note(counter);
+                }
+                loop {
+                    // The emulator is slow at changing turns.
+                    for turn in 0..TURN {
+                        core::hint::black_box(turn);
+                    }
+                    userlib::arch::relax();
+                }
+            });
+            added.expect("there is room for the task");
+        }
+        let rounds = ROUNDS as u64 + long + short + 2;
+        let end = dispatcher.now() + Duration(START + APART * rounds);
+        dispatcher.run(bench, end, |_| ())?;
+        dispatcher.stop()?;
+        Ok(())
+    }
 }
 
 /// In the first instructions of a job. The scheduler may still work: it has then woken, and not decided yet.

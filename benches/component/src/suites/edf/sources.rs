@@ -1,41 +1,56 @@
-//! The other sources of time.
+//! The sources of time.
 
-use dispatcher::source::{OwnTimer, SharedTimer, TimeoutFaults};
-use userlib::cap::{Endpoint, Notification, Reply};
+use dispatcher::source::{OwnTimer, SharedTimer, Source, TimeoutFaults, YieldToTimeout};
+use userlib::cap::{Endpoint, Notification, Reply, SchedContext};
 use userlib::thread::ThreadParameters;
 use userlib::time::{TimeClient, TimeServer};
-use userlib::{CPtr, Result, Rights};
+use userlib::{CPtr, Environment, Result, Rights};
 
-use super::{PREEMPTING, run};
 use crate::bench::{Bench, TIME};
 use crate::protocol::PRIORITY;
+use crate::report::Value;
 
-/// Their names.
-pub const NAMES: [&str; 3] = ["timeout faults", "own timer", "time server"];
+/// Their names; the first is that of results which name none.
+pub const NAMES: [&str; 4] = [
+    "YieldToTimeout",
+    "timeout faults",
+    "own timer",
+    "time server",
+];
 
-/// The number of tasks: their influence is that on the library's decision, which is measured with YieldToTimeout.
-const TASKS: usize = 8;
+/// The parameters of a result, of which the last is the source's name.
+pub fn named<'a>(parameters: &'a [(&'a str, Value)], source: usize) -> &'a [(&'a str, Value)] {
+    &parameters[..parameters.len() - usize::from(source == 0)]
+}
 
-/// Measures preempting decisions.
-pub fn source(bench: &mut Bench, variant: usize) -> Result {
+/// What runs with a source of time.
+pub trait Workload {
+    fn run<S: Source>(
+        self,
+        bench: &mut Bench,
+        source: impl FnOnce(&mut Environment, SchedContext) -> Result<S>,
+    ) -> Result;
+}
+
+/// Runs it with the source of this number.
+pub fn run(bench: &mut Bench, source: usize, workload: impl Workload) -> Result {
     let (clock, control) = (bench.clock(), bench.sched_control);
-    match variant {
-        0 => run(bench, TASKS, |_, _| Ok(TimeoutFaults::new(clock, control)))?,
-        1 => {
+    match source {
+        0 => workload.run(bench, |_, context| {
+            Ok(YieldToTimeout::with_clock(context, clock))
+        }),
+        1 => workload.run(bench, |_, _| Ok(TimeoutFaults::new(clock, control))),
+        2 => {
             let alarm = bench.alarm();
-            run(bench, TASKS, |environment, _| {
+            workload.run(bench, |environment, _| {
                 OwnTimer::new(environment, alarm, clock)
-            })?;
+            })
         }
         _ => {
             let server = serve(bench)?;
-            run(bench, TASKS, |_, _| Ok(SharedTimer::new(clock, server)))?;
+            workload.run(bench, |_, _| Ok(SharedTimer::new(clock, server)))
         }
     }
-    let parameters = [("source", NAMES[variant].into()), ("tasks", TASKS.into())];
-    let samples = PREEMPTING.samples(TASKS, &PREEMPTING.took);
-    bench.report("preempting", &parameters, &samples);
-    Ok(())
 }
 
 /// Starts a time server with one client, the calling thread.

@@ -18,7 +18,7 @@ use crate::worker::{SLICE, State, Worker};
 const LONGEST_TURN: Duration = Duration(1_000_000);
 
 /// By less than this a job may exceed its budget: a multiple of what a decision costs on a debug kernel.
-const GRANULARITY: Duration = Duration(100);
+pub(crate) const GRANULARITY: Duration = Duration(100);
 
 /// What happened, for the program around the dispatcher.
 #[derive(Clone, Copy, Debug)]
@@ -251,9 +251,13 @@ where
             let longest = self.now + LONGEST_TURN;
             self.inbox.arrived = None;
             self.turn(next.min(until).min(longest))?;
-            // With several cores, what else has come counts for the same decision: a job that has ended is not to be
-            // ended for its budget. On one core, an event ends the turn at once.
-            let mut more = if CORES > 1 { TASKS + 1 } else { 0 };
+            // With several cores, what else has come counts for the same decision if a budget seems to be used up: a job
+            // that has ended is not to be ended for it. On one core, an event ends the turn at once.
+            let is_used_up = |core| self.cluster.remaining(core) == Duration(0);
+            let mut more = match CORES > 1 && (0..CORES).any(is_used_up) {
+                true => TASKS + 1,
+                false => 0,
+            };
             loop {
                 self.handle(environment, &mut observe)?;
                 if more == 0 || !self.inbox.nb_recv() {
@@ -299,7 +303,7 @@ where
         for core in 1..CORES {
             let remaining = self.policy.remaining(core);
             if let Some(worker) = self.on(core) {
-                worker.charge_elsewhere(elapsed, remaining);
+                worker.elsewhere.charge(elapsed, remaining);
             }
             self.policy.charge(core, elapsed);
         }
@@ -339,7 +343,7 @@ where
             if message.label() == label::COMPLETED {
                 worker.take(&mut self.inbox.spare, State::Calling);
                 if CORES > 1 {
-                    worker.end_job();
+                    worker.elsewhere.end_job();
                 }
                 leave_core(&mut self.running, id);
                 observe(match self.policy.complete(id, self.now) {

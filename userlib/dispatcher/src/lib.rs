@@ -15,6 +15,7 @@
 
 mod carry_out;
 mod dispatcher;
+mod elsewhere;
 pub mod guard;
 mod job;
 pub mod source;

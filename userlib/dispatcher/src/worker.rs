@@ -8,6 +8,7 @@ use userlib::cap::{Reply, SchedControl, SchedParameters};
 use userlib::environment::Environment;
 use userlib::{Microseconds, Result, Thread};
 
+use crate::elsewhere::Elsewhere;
 use crate::source::{Hold, Local};
 
 /// What the thread of a task does.
@@ -41,22 +42,8 @@ pub(crate) struct Worker {
     priority: u8,
     /// How it began.
     initial: Registers,
-    elsewhere: Elsewhere,
-}
-
-/// What was charged to a job on other cores than the scheduler's. There time is charged as it passes, because a context tells
-/// only what it had consumed when the core last switched. So that of higher-priority threads is charged, too, and given back
-/// when it matters.
-#[derive(Debug, Default)]
-struct Elsewhere {
-    /// What was charged since the context was last asked.
-    charged: Duration,
-    /// How much of that others have used, as far as the context was asked.
-    lost: Duration,
-    /// By how much more than the budget was charged.
-    beyond: Duration,
-    /// Whether this is about a job that has ended.
-    is_over: bool,
+    /// What was charged on other cores.
+    pub elsewhere: Elsewhere,
 }
 
 /// Contexts of tasks do not run out by themselves: the cluster keeps account of budgets.
@@ -137,25 +124,10 @@ impl Worker {
         Ok(mem::replace(&mut self.has_run, true) && is_elsewhere)
     }
 
-    /// Charges time that has passed while the job ran on another core, `remaining` of which its budget had.
-    pub fn charge_elsewhere(&mut self, time: Duration, remaining: Duration) {
-        let account = &mut self.elsewhere;
-        account.charged = account.charged + time;
-        account.beyond = account.beyond + (time - remaining);
-    }
-
-    /// The job has ended: what was charged to it does not count for the next.
-    pub fn end_job(&mut self) {
-        self.elsewhere.is_over = true;
-    }
-
     /// A job begins, or goes on. This comes after it has been dispatched, for which it must not wait.
     pub fn account(&mut self) -> Result {
-        if self.elsewhere.is_over {
-            if self.elsewhere.charged > Duration(0) {
-                self.ask()?;
-            }
-            self.elsewhere = Elsewhere::default();
+        if self.elsewhere.begin() {
+            self.thread.sched_context.consumed()?;
         }
         Ok(())
     }
@@ -168,15 +140,13 @@ impl Worker {
             self.ask()?;
             self.thread.tcb.resume()?;
         }
-        let lost = mem::take(&mut self.elsewhere.lost);
-        Ok(lost - mem::take(&mut self.elsewhere.beyond))
+        Ok(self.elsewhere.take_lost())
     }
 
     /// Asks the context what it has consumed.
     fn ask(&mut self) -> Result {
-        let consumed = Duration(self.thread.sched_context.consumed()?.0);
-        let charged = mem::take(&mut self.elsewhere.charged);
-        self.elsewhere.lost = self.elsewhere.lost + (charged - consumed);
+        let consumed = self.thread.sched_context.consumed()?;
+        self.elsewhere.told(Duration(consumed.0));
         Ok(())
     }
 
@@ -211,7 +181,7 @@ impl Worker {
             tcb.set_priority(environment.tcb, self.priority)?;
         }
         self.state = State::Stopped;
-        self.end_job();
+        self.elsewhere.end_job();
         Ok(())
     }
 }

@@ -26,6 +26,13 @@ pub enum Error {
         /// What is supplied, in parts per million, rounded down.
         supplied: u64,
     },
+    /// With overheads charged, a deadline is missed whatever else there is: so tests fail.
+    Infeasible {
+        /// The task concerned.
+        what: String,
+        /// Why it is missed, and what to do.
+        why: String,
+    },
     /// The search for a bound was given up.
     NotFound {
         /// What was searched.
@@ -54,6 +61,7 @@ impl fmt::Display for Error {
         let percent = |ppm: &u64| format!("{}.{:04} %", ppm / 10_000, ppm % 10_000);
         match self {
             Self::Impossible { what, why } => write!(f, "{what}: {why}"),
+            Self::Infeasible { what, why } => write!(f, "{what}: with overheads, {why}"),
             Self::Overload {
                 what,
                 needed,

@@ -116,8 +116,18 @@ fn analysed(
         &vec![Time::ZERO; own.len()],
         &overheads(time(scheduler.decision), figures, all),
         cores,
-    )?
-    .value;
+    );
+    let charged = match charged {
+        Ok(found) => found.value,
+        // Whatever the policy, and the tasks beside it.
+        Err(error @ Error::Infeasible { .. }) => {
+            for row in &mut rows {
+                row.note = format!("No policy keeps the deadlines: {error}.");
+            }
+            return Ok(rows);
+        }
+        Err(error) => return Err(error),
+    };
     for (row, (own, charged)) in rows.iter_mut().zip(own.iter().zip(&charged)) {
         row.note = format!(
             "Its job counts as {} with what the scheduler and the kernel add to {}.",

@@ -155,7 +155,8 @@ impl Overheads {
 /// `reload` is, for each task, what it costs to load its working set into the caches again after a preemption.
 ///
 /// # Errors
-/// If interrupts alone use up the processor, or a task is impossible with its overheads.
+/// [`Error::Infeasible`] if interrupts alone use up the processor, or a job is longer than its deadline with its overheads;
+/// others if a time is impossible.
 pub fn charge(
     tasks: &[Task],
     reload: &[Time],
@@ -181,9 +182,12 @@ pub fn charge(
     let of_releases = shares.fold(Ratio::zero(), |sum, share| sum + share);
     let left = Ratio::one() - &of_tick - &of_releases;
     if left <= Ratio::zero() {
-        let why =
-            "handlers of interrupts, or the scheduler, use up the processor; lengthen the periods";
-        return Err(Error::impossible("overheads", why));
+        let first = tasks.first().map_or("", Task::name);
+        return Err(Error::Infeasible {
+            what: format!("task `{first}`"),
+            why: "handlers of interrupts, or the scheduler, use up the processor; lengthen the periods"
+                .into(),
+        });
     }
     let latency = match o.releases {
         // Its pass for an event just before the release comes first.
@@ -218,7 +222,7 @@ pub fn charge(
             Time::ceil(&(all / &left + elsewhere.ratio()))
         };
         let parameters = task.parameters();
-        Task::new(Parameters {
+        let charged = Task::new(Parameters {
             costs: parameters.costs.iter().map(inflate).collect(),
             period: parameters.period - later,
             bursts: (parameters.bursts.iter())
@@ -226,6 +230,10 @@ pub fn charge(
                 .collect(),
             deadline: parameters.deadline - later,
             ..parameters.clone()
+        });
+        charged.map_err(|error| match error {
+            Error::Impossible { what, why } => Error::Infeasible { what, why },
+            other => other,
         })
     });
     let method = match o.releases {

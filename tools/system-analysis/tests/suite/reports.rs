@@ -267,6 +267,34 @@ fn a_scheduler_decides_at_each_release() {
     assert!(!report(&set("200 us")).holds);
 }
 
+/// With overheads a job may be longer than its deadline, and a scheduler may need the whole core: such a set fails, and the
+/// report says why.
+#[test]
+fn a_job_that_cannot_meet_its_deadline_with_overheads_is_a_verdict() {
+    let set = |decision: &str| {
+        format!(
+            "[component.tight]\nslice = \"1 s\"\nscheduler = \"s\"\n\
+             job = {{ cost = \"9 ms\", period = \"50 ms\", deadline = \"10 ms\" }}\n\
+             [component.other]\nslice = \"1 s\"\nscheduler = \"s\"\n\
+             job = {{ cost = \"1 ms\", period = \"50 ms\" }}\n\
+             [scheduler.s]\npolicy = \"edf\"\ndecision = \"{decision}\"\n"
+        )
+    };
+    assert!(report(&set("20 us")).holds);
+    for (decision, reason) in [
+        ("500 us", "task `tight`: with overheads, a job of "),
+        ("30 ms", "use up the processor; lengthen the periods."),
+    ] {
+        let found = report(&set(decision));
+        assert!(!found.holds);
+        for row in &found.rows {
+            assert_eq!(row.verdict, Verdict::Fails, "{}", row.name);
+            assert!(row.note.contains(reason), "{}", row.note);
+        }
+        assert!(found.text().contains(reason), "{}", found.text());
+    }
+}
+
 /// Below criticality 1, the display comes first; at that level only the brake counts, with its higher cost.
 #[test]
 fn levels_are_analysed() {

@@ -3,9 +3,9 @@
 //! Three tasks share two cores: a job that is displaced on one core goes on where a core is free first. The root task runs
 //! them by the library `schedulers`, from its own core.
 //!
-//! The run asks that each task does jobs, and neither for their number nor for deadlines: in virtual time QEMU lets a core
-//! run for a tenth of a second, and at times for a whole one, before another that has an interrupt gets its turn. With
-//! `--real-time`, no job is late.
+//! In virtual time no job is late, however busy the host is: jobs give the emulator's other core turns as they compute. With
+//! `--real-time` the host may take time from both cores. Then the run asks that the kernel and the scheduler refuse nothing,
+//! and tells what an idle host would not have made late.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
@@ -53,34 +53,46 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
             },
             ..Task::periodic(Duration(period * 1000), Duration(budget * 1000))
         };
-        let added = dispatcher.add(&mut environment, task, &ManyCores, move |_| load.work(work));
+        let added = dispatcher.add(&mut environment, task, &ManyCores, move |_| {
+            load.work_in_turns(work)
+        });
         added.expect("two cores are enough for these tasks");
     }
     let end = dispatcher.now() + Duration(START + LENGTH);
     let (mut jobs, mut late, mut slowest) = ([0; 3], [0; 3], [0; 3]);
-    dispatcher.run(&environment, end, |event| {
-        if let Event::Completed(task, completion) = event {
+    let mut is_good = true;
+    dispatcher.run(&environment, end, |event| match event {
+        Event::Completed(task, completion) => {
             let task = usize::from(task.0);
             jobs[task] += 1;
             late[task] += u64::from(completion.late > Duration(0));
             slowest[task] = completion.response.0.max(slowest[task]);
         }
+        // Nothing happens to the job.
+        Event::Overrun(_) => {}
+        _ => is_good = false,
     })?;
     let counts = dispatcher.counts();
     dispatcher.stop()?;
-    let mut good = true;
+    let mut in_time = true;
     for (task, (period, ..)) in TASKS.into_iter().enumerate() {
         let (jobs, late, slowest) = (jobs[task], late[task], Microseconds(slowest[task]));
         println!("every {period} ms: {jobs} jobs, {late} late, {slowest} at most");
-        let expected = match REAL_TIME {
-            // The last jobs may end after the run.
-            true => LENGTH / 1000 / period - 2,
-            false => 1,
-        };
-        good &= jobs >= expected;
+        let released = LENGTH / 1000 / period;
+        is_good &= jobs <= released;
+        // The last one may end after the run.
+        in_time &= late == 0 && jobs + 1 >= released;
     }
     let (dispatches, migrations) = (counts.dispatches, counts.migrations);
     println!("{dispatches} dispatches, {migrations} migrations");
-    println!("{}as it should be", if good { "" } else { "not " });
-    Ok(usize::from(!good))
+    is_good &= in_time || REAL_TIME;
+    println!(
+        "{}",
+        match (is_good, in_time) {
+            (false, _) => "not as it should be",
+            (true, true) => "as it should be",
+            (true, false) => "as it can be on a busy host; on an idle one all jobs are in time",
+        }
+    );
+    Ok(usize::from(!is_good))
 }

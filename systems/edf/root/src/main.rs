@@ -41,6 +41,8 @@ const ADMISSION: Charged<OneCore> = Charged {
 const START: u64 = 50_000;
 /// How long each source of time is tried: the least common multiple of the periods.
 const LENGTH: u64 = 1_500_000;
+/// Whether the run is in the time of the host, which may take the machine's.
+const REAL_TIME: bool = option_env!("ESCAPEMENT_REAL_TIME").is_some();
 
 userlib::root!(main);
 
@@ -53,19 +55,36 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
     let yields = |_: &mut _, context| Ok(YieldToTimeout::new(context));
     let mut good = run(&mut environment, "YieldToTimeout", load, yields)?.1;
     let faults = |_: &mut _, _| Ok(TimeoutFaults::new(clock.clone(), control));
-    good &= run(&mut environment, "timeout faults", load, faults)?.1;
+    good = both(
+        good,
+        run(&mut environment, "timeout faults", load, faults)?.1,
+    );
     // Some boards give the timer to users only if the ABI says so.
     if Alarm::IS_THERE {
         let alarm = Alarm::open(&mut environment)?;
         let timer = |environment: &mut _, _| OwnTimer::new(environment, alarm, clock.clone());
-        let (timer, is_good) = run(&mut environment, "own timer", load, timer)?;
+        let (timer, with_timer) = run(&mut environment, "own timer", load, timer)?;
         let alarm = timer.release(&environment)?;
         let server = serve(&mut environment, alarm, clock.clone())?;
         let shared = |_: &mut _, _| Ok(SharedTimer::new(clock, server));
-        good &= is_good & run(&mut environment, "time server", load, shared)?.1;
+        let with_server = run(&mut environment, "time server", load, shared)?.1;
+        good = both(good, both(with_timer, with_server));
     }
-    println!("{}as it should be", if good { "" } else { "not " });
-    Ok(usize::from(!good))
+    let [is_good, in_time] = good;
+    println!(
+        "{}",
+        match (is_good, in_time) {
+            (false, _) => "not as it should be",
+            (true, true) => "as it should be",
+            (true, false) => "as it can be on a busy host; on an idle one all would be in time",
+        }
+    );
+    Ok(usize::from(!is_good))
+}
+
+/// What holds of both runs.
+fn both(one: [bool; 2], other: [bool; 2]) -> [bool; 2] {
+    [one[0] && other[0], one[1] && other[1]]
 }
 
 /// Starts a time server with one client, the calling thread.
@@ -92,13 +111,14 @@ fn serve(environment: &mut Environment, alarm: Alarm, clock: Clock) -> Result<Ti
     Ok(TimeClient(client))
 }
 
-/// Runs the tasks with a source of time; returns it, and whether each has had all of its jobs, none of them too late.
+/// Runs the tasks with a source of time; returns it, whether all is good but for the time that a host takes, and whether each
+/// task has had all of its jobs, none of them too late.
 fn run<S: Source>(
     environment: &mut Environment,
     name: &str,
     load: Load,
     source: impl FnOnce(&mut Environment, SchedContext) -> Result<S>,
-) -> Result<(S, bool)> {
+) -> Result<(S, [bool; 2])> {
     let configuration = Configuration {
         controls: [environment.sched_control],
         priority: 100,
@@ -119,12 +139,16 @@ fn run<S: Source>(
     let more = dispatcher.add(environment, MORE, &ADMISSION, |_| ());
     let end = dispatcher.now() + Duration(START + LENGTH);
     let (mut jobs, mut late) = ([0; TASKS.len()], [0; TASKS.len()]);
-    dispatcher.run(environment, end, |event| {
-        if let Event::Completed(task, completion) = event {
+    let mut is_good = true;
+    dispatcher.run(environment, end, |event| match event {
+        Event::Completed(task, completion) => {
             let task = usize::from(task.0);
             jobs[task] += 1;
             late[task] += u64::from(completion.late > Duration(0));
         }
+        // Nothing happens to the job.
+        Event::Overrun(_) => {}
+        _ => is_good = false,
     })?;
     let source = dispatcher.stop()?;
     println!("{name}: {jobs:?} jobs, {late:?} late; 2 % more: {more:?}");
@@ -132,6 +156,7 @@ fn run<S: Source>(
     let is_refused = more == Err(NotAdded::Refused(Refusal::Admission(too_much)));
     // The last job of each may end with the run.
     let enough = |(done, (period, _)): (&u64, (u64, u64))| *done + 1 >= LENGTH / 1000 / period;
-    let is_good = jobs.iter().zip(TASKS).all(enough) && late == [0; TASKS.len()] && is_refused;
-    Ok((source, is_good))
+    let in_time = jobs.iter().zip(TASKS).all(enough) && late == [0; TASKS.len()];
+    is_good &= is_refused && (in_time || REAL_TIME);
+    Ok((source, [is_good, in_time]))
 }

@@ -91,7 +91,7 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
         match (is_good, in_time) {
             (false, _) => "not as it should be",
             (true, true) => "as it should be",
-            (true, false) => "as it can be on a busy host; on an idle one all jobs are in time",
+            (true, false) => "as it can be on a busy host; on an idle one all would be in time",
         }
     );
     Ok(usize::from(!is_good))

@@ -25,6 +25,8 @@ const fn ms(milliseconds: u64) -> Duration {
 const START: Duration = ms(50);
 /// The length of the run.
 const LENGTH: Duration = ms(2000);
+/// Whether the run is in the time of the host, which may take the machine's.
+const REAL_TIME: bool = option_env!("ESCAPEMENT_REAL_TIME").is_some();
 /// Each job of the brake with a multiple of this number takes all of its budget of high mode.
 const LONG_JOB: u32 = 5;
 
@@ -86,6 +88,7 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
 
     let end = dispatcher.now() + START + LENGTH;
     let (mut jobs, mut late, mut aborted, mut switches) = ([0; 2], [0; 2], 0, 0);
+    let mut is_good = true;
     dispatcher.run(&environment, end, |event| match event {
         Event::Completed(task, completion) => {
             let task = usize::from(task == display);
@@ -94,7 +97,8 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
         }
         Event::Aborted(_) => aborted += 1,
         Event::Switched(Mode::High) => switches += 1,
-        _ => {}
+        Event::Switched(Mode::Low) | Event::Overrun(_) => {}
+        _ => is_good = false,
     })?;
     let overruns = dispatcher.overruns(brake);
     dispatcher.stop()?;
@@ -108,7 +112,17 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
     );
     println!("{switches} times high mode");
     // Four of twenty jobs of the brake are long, and a job of the display ends in each period of low mode.
-    let good = jobs[0] >= 19 && late == [0, 0] && overruns == 4 && switches == 4 && jobs[1] >= 35;
-    println!("{}as it should be", if good { "" } else { "not " });
-    Ok(usize::from(!good))
+    let in_time =
+        jobs[0] >= 19 && late == [0, 0] && overruns == 4 && switches == 4 && jobs[1] >= 35;
+    // Only an overrun of the brake leads to high mode.
+    is_good &= switches <= overruns && (in_time || REAL_TIME);
+    println!(
+        "{}",
+        match (is_good, in_time) {
+            (false, _) => "not as it should be",
+            (true, true) => "as it should be",
+            (true, false) => "as it can be on a busy host; on an idle one all would be in time",
+        }
+    );
+    Ok(usize::from(!is_good))
 }

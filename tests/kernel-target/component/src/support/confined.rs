@@ -13,7 +13,7 @@ pub const CONFINED_RADIX: usize = 9;
 const MEMORY_BITS: usize = 20;
 /// The addresses that each has for itself, in pages, and its stack, which has room for an environment.
 const SPAN: usize = 512;
-const STACK_PAGES: usize = 32;
+const STACK_PAGES: usize = 64;
 
 /// The slots that are not empty at first: its CSpace, thread, address space and memory, and the SchedControl capabilities.
 const OWN_CNODE: CPtr = CPtr(1);

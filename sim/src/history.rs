@@ -32,6 +32,23 @@ pub struct Actor {
     pub time: Option<SchedParameters>,
     /// Each change of status, with its time in microseconds.
     pub changes: Vec<(u64, Status)>,
+    /// Its jobs, in their order.
+    pub jobs: Vec<Job>,
+    /// The times at which its time was used up before its job or its request was done, whichever thread ran on it.
+    pub used_up: Vec<u64>,
+    /// Whether the next change to a status in which it can run begins a job.
+    pub(crate) waits: bool,
+    /// Whether it has ended a job, or waited, before.
+    pub(crate) has_begun: bool,
+}
+
+/// A job: from the time at which a thread can run until it yields, or waits for a message or a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// When it could begin, in microseconds.
+    pub released: u64,
+    /// When it was done, if it was.
+    pub done: Option<u64>,
 }
 
 /// An event at one time.
@@ -111,5 +128,34 @@ impl Actor {
     /// Records its status from a time on.
     pub(crate) fn set(&mut self, now: u64, status: Status) {
         record(&mut self.changes, now, status);
+        if self.waits && matches!(status, Status::Runs(_) | Status::Ready) {
+            self.waits = false;
+            self.begin_job(now);
+        }
+    }
+
+    /// Its last status.
+    pub(crate) fn status(&self) -> Option<Status> {
+        self.changes.last().map(|(_, status)| *status)
+    }
+
+    /// Begins a job; one that was not done never will be.
+    pub(crate) fn begin_job(&mut self, now: u64) {
+        self.jobs.push(Job {
+            released: now,
+            done: None,
+        });
+    }
+
+    /// Ends its job, because it yields or waits. What a thread does before it waits for its first message or signal is
+    /// no job.
+    pub(crate) fn end_job(&mut self, now: u64, yields: bool) {
+        self.waits = true;
+        let has_begun = std::mem::replace(&mut self.has_begun, true);
+        if !yields && !has_begun {
+            self.jobs.clear();
+        } else if let Some(job) = self.jobs.last_mut() {
+            job.done = Some(now);
+        }
     }
 }

@@ -7,26 +7,31 @@
 //! and a run depends only on the scenario and its seed.
 //!
 //! The page "The simulator" of the book is the tutorial.
+//!
+//! [`System`] takes the description of a system, and its components' behaviour from a test.
 
 mod chart;
 mod device;
 mod history;
+mod platform;
 mod program;
 pub mod scenarios;
 mod setup;
 mod simulation;
 mod stage;
+mod system;
 mod trace;
 
 pub use chart::{Window, chart, table};
 pub use device::{Interrupt, Timer};
-pub use history::{Actor, History, Mark, Status};
+pub use history::{Actor, History, Job, Mark, Status};
 pub use program::START;
 pub use setup::{Setup, ThreadBuilder};
 pub use simulation::{Options, Simulation};
 pub use stage::{fault, note, now, random, work};
+pub use system::{Observed, Run, System};
 pub use trace::{chrome, csv};
-pub use userlib::Microseconds;
+pub use userlib::{Microseconds, Startup};
 
 /// Milliseconds.
 pub const fn ms(time: u64) -> Microseconds {

@@ -73,8 +73,9 @@ impl Program {
         }
     }
 
-    /// Restarts the program from the beginning; its previous state is dropped.
-    pub fn restart(&mut self) {
+    /// Starts the program from the beginning; its previous state is dropped. Returns whether there was one.
+    pub fn restart(&mut self) -> bool {
+        let starts_again = self.coroutine.is_some();
         let (actor, body) = (self.actor.clone(), self.body.clone());
         self.work = 0;
         self.coroutine = Some(Coroutine::new(move |pause: &Pause, _| {
@@ -83,6 +84,7 @@ impl Program {
             // As on real hardware, a thread that ends reports to its fault handler.
             userlib::runtime::exit_thread(0);
         }));
+        starts_again
     }
 
     /// Continues to the next request, with `registers` as the result of the last one.

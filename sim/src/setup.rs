@@ -87,6 +87,7 @@ impl Setup {
             priority,
             time: Some(SchedParameters::round_robin(Microseconds::from_millis(5))),
             lender: None,
+            bound: None,
             fault_endpoint: CPtr::NULL,
             timeout_endpoint: CPtr::NULL,
             setup: self,
@@ -114,21 +115,36 @@ impl Setup {
     }
 
     fn line(&mut self, arrivals: Arrivals) -> (usize, Interrupt) {
-        self.lines += 1;
-        let notification: Notification = self.create();
-        let slot = self.allocator.allocate_slot().expect("there are slots");
-        let issued = boot::IRQ_CONTROL.get(self.lines, slot);
-        issued.expect("there are 14 interrupt lines");
-        let handler = IrqHandler::at(CPtr(slot.index));
-        let badged = self.badge(notification, 1 << self.lines);
-        let set = handler.set_notification(badged);
-        set.expect("a notification can be signalled");
-        stage().devices.borrow_mut().add(self.lines, arrivals);
+        let notification = self.create();
+        // Lines and bits have the same numbers.
+        let (line, handler) = self.interrupt(notification, self.lines + 1, arrivals);
         let interrupt = Interrupt {
             notification,
             handler,
         };
-        (self.lines, interrupt)
+        (line, interrupt)
+    }
+
+    /// A device whose interrupts signal a bit of a notification: its line and its handler.
+    ///
+    /// # Panics
+    /// As [`Setup::device`].
+    pub(crate) fn interrupt(
+        &mut self,
+        notification: Notification,
+        bit: usize,
+        arrivals: Arrivals,
+    ) -> (usize, IrqHandler) {
+        self.lines += 1;
+        let slot = self.allocator.allocate_slot().expect("there are slots");
+        let issued = boot::IRQ_CONTROL.get(self.lines, slot);
+        issued.expect("there are 14 interrupt lines");
+        let handler = IrqHandler::at(CPtr(slot.index));
+        let badged = self.badge(notification, 1 << bit);
+        let set = handler.set_notification(badged);
+        set.expect("a notification can be signalled");
+        stage().devices.borrow_mut().add(self.lines, arrivals);
+        (self.lines, handler)
     }
 }
 
@@ -139,6 +155,7 @@ pub struct ThreadBuilder<'a> {
     priority: u8,
     time: Option<SchedParameters>,
     lender: Option<Notification>,
+    bound: Option<Notification>,
     fault_endpoint: CPtr,
     timeout_endpoint: CPtr,
 }
@@ -164,6 +181,13 @@ impl ThreadBuilder<'_> {
     pub fn lent_by(self, lender: Notification) -> Self {
         let lender = Some(lender);
         Self { lender, ..self }
+    }
+
+    /// Binds a notification, which signals it while it receives.
+    #[must_use]
+    pub fn signalled_by(self, notification: Notification) -> Self {
+        let bound = Some(notification);
+        Self { bound, ..self }
     }
 
     /// Sets the handler of the thread's faults and its end.
@@ -227,6 +251,8 @@ impl ThreadBuilder<'_> {
         };
         if let Some(notification) = self.lender {
             context.bind_notification(notification)?;
+        }
+        if let Some(notification) = self.bound.or(self.lender) {
             tcb.bind_notification(notification)?;
         }
         tcb.set_sched_params(boot::TCB, 255, priority, context, self.fault_endpoint)?;

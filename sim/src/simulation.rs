@@ -1,5 +1,6 @@
 //! The machine that runs programs: it simulates the processor, the devices and the passage of time.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -79,7 +80,7 @@ impl Simulation {
     ///
     /// # Panics
     /// If the scenario panics.
-    pub fn new(scenario: fn(&mut Setup), options: Options) -> Self {
+    pub fn new(scenario: impl FnOnce(&mut Setup) + 'static, options: Options) -> Self {
         let mut machine = Machine::with_memory(MEMORY_BITS);
         machine.kernel.arch.fast_paths = options.fast_paths;
         if options.trace > 0 {
@@ -88,8 +89,10 @@ impl Simulation {
         let root = machine.root;
         let buffer: *const abi::IpcBuffer = machine.buffer_mut(root).expect("it has one");
         let boot_info = Rc::new(machine.boot_info.clone());
+        let scenario = Cell::new(Some(scenario));
         let body = move || {
             let mut setup = Setup::new(&boot_info, options.seed);
+            let scenario = scenario.take().expect("the root task starts once");
             scenario(&mut setup);
             // It is never resumed.
             boot::TCB.suspend().expect("a thread can suspend itself");
@@ -218,6 +221,10 @@ impl Simulation {
                 priority: new.priority,
                 time: new.time,
                 changes: Vec::new(),
+                jobs: Vec::new(),
+                used_up: Vec::new(),
+                waits: true,
+                has_begun: false,
             });
             self.cast(thread, Program::new(new.body, new.buffer, seed));
         }
@@ -254,12 +261,19 @@ impl Simulation {
         let context = &mut self.machine.kernel[thread].context;
         let program = &mut self.programs[number];
         if context.is_at_syscall() {
+            let call = Syscall::from_number(context.get(SYSCALL));
             context.enter_syscall();
+            self.end_job(number, call);
             return self.enter(CoreHandle::handle_syscall);
         }
         if context.next_pc() == START {
-            program.restart();
+            let starts_again = program.restart();
             context.set(PC, START + 1);
+            if let Some(actor) = number.checked_sub(1)
+                && starts_again
+            {
+                self.history.actors[actor].begin_job(now);
+            }
         }
         if program.work > 0 {
             let step = program.work.min(next - now);
@@ -353,8 +367,34 @@ impl Simulation {
     /// Records the current status of all threads.
     fn observe(&mut self) {
         let (now, kernel) = (self.now(), &self.machine.kernel);
-        for (thread, actor) in self.threads.iter().skip(1).zip(&mut self.history.actors) {
-            actor.set(now, status(kernel, &self.contexts, *thread, now));
+        for (number, thread) in self.threads.iter().skip(1).enumerate() {
+            let status = status(kernel, &self.contexts, *thread, now);
+            let actor = &self.history.actors[number];
+            if let (Some(Status::Runs(Some(owner))), Status::Starved) = (actor.status(), status)
+                && !actor.waits
+            {
+                self.history.actors[owner].used_up.push(now);
+            }
+            self.history.actors[number].set(now, status);
+        }
+    }
+
+    /// Ends the job of a thread that makes a system call, if it is one that ends jobs.
+    fn end_job(&mut self, number: usize, call: Option<Syscall>) {
+        let yields = match call {
+            Some(Syscall::Yield) => true,
+            Some(
+                Syscall::ReplyRecv
+                | Syscall::NBSendRecv
+                | Syscall::NBSendWait
+                | Syscall::Recv
+                | Syscall::Wait,
+            ) => false,
+            _ => return,
+        };
+        let now = self.now();
+        if let Some(actor) = number.checked_sub(1) {
+            self.history.actors[actor].end_job(now, yields);
         }
     }
 }

@@ -69,6 +69,11 @@ impl Kernel for Door {
     fn ipc_buffer_address(&self) -> usize {
         actor().buffer
     }
+
+    /// In microseconds, as [`now`].
+    fn time_stamp(&self) -> u64 {
+        now().0
+    }
 }
 
 /// The current time.

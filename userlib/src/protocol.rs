@@ -84,6 +84,18 @@ pub enum Error {
     Call(CallError),
 }
 
+/// A protocol, for what serves any with services of type `S`: the simulator, for example.
+pub trait Protocol<S> {
+    /// The names of its operations, in their order.
+    const OPERATIONS: &'static [&'static str];
+
+    /// The reply to a request of the client with this badge.
+    fn answer(service: &mut S, caller: usize, message: &Message) -> Message;
+
+    /// Tells a service of signals and interrupts.
+    fn signals(service: &mut S, signals: usize);
+}
+
 /// The label of an operation's requests.
 #[doc(hidden)]
 pub const fn label(version: usize, operation: usize) -> usize {
@@ -230,12 +242,28 @@ macro_rules! protocol {
                 $crate::protocol::no_operation()
             }
 
+            /// The protocol, for what serves any.
+            #[derive(Clone, Copy, Debug)]
+            pub struct Protocol;
+
+            impl<S: Service> $crate::protocol::Protocol<S> for Protocol {
+                const OPERATIONS: &'static [&'static str] = &[$(stringify!($operation)),+];
+
+                fn answer(service: &mut S, caller: usize, message: &$crate::Message) -> $crate::Message {
+                    answer(service, caller, message)
+                }
+
+                fn signals(service: &mut S, signals: usize) {
+                    service.signals(signals);
+                }
+            }
+
             /// The right to ask for the operations.
             #[derive(Clone, Copy, Debug)]
             pub struct Client($crate::given::Client);
 
             impl Client {
-                #[doc(hidden)]
+                /// That which the startup page has under this name.
                 pub fn find(startup: &$crate::Startup, name: &str) -> Option<Self> {
                     $crate::given::Client::find(startup, name).map(Self)
                 }
@@ -268,7 +296,7 @@ macro_rules! protocol {
             pub struct Server($crate::given::Server);
 
             impl Server {
-                #[doc(hidden)]
+                /// That which the startup page has under this name.
                 pub fn find(startup: &$crate::Startup, name: &str) -> Option<Self> {
                     $crate::given::Server::find(startup, name).map(Self)
                 }

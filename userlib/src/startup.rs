@@ -169,7 +169,7 @@ impl Startup {
     }
 
     /// Adds a record; returns false if the page is full.
-    pub(crate) fn add(&mut self, name: &str, kind: RecordKind, value: usize, size: usize) -> bool {
+    pub fn add(&mut self, name: &str, kind: RecordKind, value: usize, size: usize) -> bool {
         let free = self
             .records
             .iter_mut()
@@ -188,7 +188,7 @@ impl Startup {
     }
 
     /// Adds a text; returns false if the page is full.
-    pub(crate) fn add_text(&mut self, name: &str, text: &str) -> bool {
+    pub fn add_text(&mut self, name: &str, text: &str) -> bool {
         let is_text = |record: &&Record| record.kind == RecordKind::Text as usize;
         let texts = self.records.iter().filter(is_text);
         let start = texts.map(|record| record.size).sum();

@@ -436,17 +436,16 @@ pub(crate) struct AssureArguments {
 }
 
 impl Command {
-    /// The name of the command, if it needs the kernel's sources.
+    /// The name of the command, if it needs more than an SDK has.
     pub(crate) fn of_checkout(&self, in_project: bool) -> Option<&'static str> {
         match self {
             Self::Sdk(_) => Some("sdk"),
             Self::Microkit(_) => Some("microkit"),
-            Self::Sim { .. } => Some("sim"),
             Self::Trace(_) => Some("trace"),
             Self::Bench(_) => Some("bench"),
             Self::Assure(_) => Some("assure"),
             Self::Check(_) if !in_project => Some("check"),
-            Self::Test(arguments) if !in_project || arguments.host || arguments.all => Some("test"),
+            Self::Test(arguments) if !in_project || arguments.all => Some("test"),
             _ => None,
         }
     }

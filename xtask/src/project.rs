@@ -20,6 +20,8 @@ use crate::{Outcome, Result};
 pub(crate) const FOLDER: &str = "ESCAPEMENT_PROJECT";
 /// The folder in a project with the types of what its components get, for editors.
 pub(crate) const GIVEN: &str = "target/given";
+/// The manifest in a project of its tests on the host, if it has some.
+pub(crate) const TESTS: &str = "tests/Cargo.toml";
 /// The folder in a project for the crates of its programs.
 pub(crate) const COMPONENTS: &str = "components";
 const MANIFEST: &str = "Cargo.toml";
@@ -64,8 +66,17 @@ const PAIR: &[(&str, &str)] = &[
         include_str!("../template/client.rs"),
     ),
     (
+        "components/server/src/lib.rs",
+        include_str!("../template/adder.rs"),
+    ),
+    (
         "components/server/src/main.rs",
         include_str!("../template/server.rs"),
+    ),
+    ("tests/Cargo.toml", include_str!("../template/tests.toml")),
+    (
+        "tests/timing.rs",
+        include_str!("../template/tests/timing.rs"),
     ),
 ];
 const COMPONENT: &str = include_str!("../template/component.toml");

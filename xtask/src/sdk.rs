@@ -32,9 +32,9 @@ const MANIFEST: &str = "sdk.toml";
 /// The version of the SDK: that of the tool.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The crates that an SDK needs, with those on which they depend: the tool, programs that it builds when needed, and
-/// what user programs name. The crates of the example systems come with them.
-const CRATES: [&str; 8] = [
+/// The crates that an SDK needs, with those on which they depend: the tool, programs that it builds when needed, what
+/// user programs name, and the simulator for their tests, which has the portable kernel. The crates of the example systems come with them.
+const CRATES: [&str; 9] = [
     "xtask",
     "xtask-start",
     "analyser",
@@ -43,6 +43,7 @@ const CRATES: [&str; 8] = [
     "initialiser",
     "dispatcher",
     "system-table",
+    "simulator",
 ];
 /// The folders of example systems.
 const EXAMPLES: &str = "systems";
@@ -105,8 +106,8 @@ impl Sdk {
 pub(crate) fn require_checkout(workspace: &Workspace, command: &str) -> Result<()> {
     if Sdk::of(workspace)?.is_some() {
         bail!(
-            "`{command}` needs the sources of the kernel, which an SDK does not have; call it in a checkout of \
-             Escapement"
+            "`{command}` needs the sources of all kernels and their tests, which an SDK does not have; call it in a \
+             checkout of Escapement"
         );
     }
     Ok(())

@@ -84,7 +84,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
 
     let screen = Screen::default();
     let total: Result<Tally> = thread::scope(|scope| {
-        let host = (everywhere || arguments.host).then(|| {
+        let host = (everywhere || arguments.host || is_project).then(|| {
             let place = screen.begin();
             let session = &session;
             scope.spawn(move || session.part("host", || host::run(session, &place)))

@@ -12,6 +12,10 @@ pub trait Kernel: Sync {
     fn unknown_syscall(&self, number: usize, argument: usize);
     /// Address of the calling thread's IPC buffer.
     fn ipc_buffer_address(&self) -> usize;
+    /// The time stamp counter, if it has one.
+    fn time_stamp(&self) -> u64 {
+        0
+    }
 }
 
 static KERNEL: OnceLock<&'static dyn Kernel> = OnceLock::new();
@@ -74,7 +78,7 @@ pub fn device_barrier() {
     core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
 }
 
-/// Always zero: the host's time stamp counter is not used.
+/// That of the kernel. Without one always zero: the host's time stamp counter is not used.
 pub fn time_stamp() -> u64 {
-    0
+    KERNEL.get().map_or(0, |kernel| kernel.time_stamp())
 }

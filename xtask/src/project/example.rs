@@ -55,8 +55,14 @@ pub(super) fn of(workspace: &Workspace, name: &str) -> Result<Vec<File>> {
 
 /// The workspace of the project, from that of a server and its client.
 pub(super) fn workspace(text: &str) -> String {
-    text.replace(", \"protocols\"]", "]")
-        .replace("protocols = { path = \"protocols\" }\n", "")
+    let is_wanted = |line: &&str| {
+        ["default-members", "# What `cargo test`", "protocols ="]
+            .iter()
+            .all(|start| !line.starts_with(start))
+    };
+    let lines = text.lines().filter(is_wanted);
+    let text: String = lines.flat_map(|line| [line, "\n"]).collect();
+    text.replace(", \"protocols\", \"tests\"]", "]")
 }
 
 /// Adds the files in a folder, under another name.

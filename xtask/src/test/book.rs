@@ -276,6 +276,10 @@ impl<'a> Typist<'a> {
                 self.command = command.to_string();
                 self.watch(call.args(arguments))
             }
+            ["cargo", "test"] => {
+                self.command = command.to_string();
+                self.watch(&mut Self::cargo("test"))
+            }
             _ => bail!("`{command}` is no command of the tool"),
         }
     }

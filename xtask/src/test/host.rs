@@ -4,7 +4,7 @@ use std::env;
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -20,7 +20,7 @@ use crate::setup;
 use crate::toolchain::Toolchain;
 use crate::ui::Step;
 use crate::workspace::Workspace;
-use crate::{Result, cargo};
+use crate::{Result, cargo, project};
 
 /// The variables that proptest reads, and what they are in a short run and in a full one. A short run is repeatable: it
 /// judges a change by the same random inputs as the change before it. A full run tries others each time, and more.
@@ -38,6 +38,9 @@ pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
         times,
         ..
     } = session;
+    if let Some(folder) = project::folder() {
+        return of_project(session, &folder, place);
+    }
     let toolchain = Toolchain::host()?;
     let crates = crates::all(workspace)?;
     let linkers = linkers(workspace)?;
@@ -103,6 +106,32 @@ pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
         tally += run_and_count(command, supervisor, place)?;
     }
     Ok(tally)
+}
+
+/// Runs the host tests of a project, if it has some.
+fn of_project(session: &Session<'_>, folder: &Path, place: &Place<'_>) -> Result<Tally> {
+    let manifest = folder.join(project::TESTS);
+    if !manifest.exists() {
+        return Ok(Tally::default());
+    }
+    let toolchain = Toolchain::host()?;
+    let call = || {
+        let mut command = toolchain.cargo();
+        command
+            .current_dir(folder)
+            .args(["test", "--no-fail-fast", "--manifest-path"]);
+        command.arg(&manifest);
+        command
+    };
+    let step = Step::begin("building the host tests");
+    if !cargo::succeeds(&step, call().arg("--no-run"))? {
+        return Ok(Tally::FAILURE);
+    }
+    drop(step);
+    let filter = Filter::new(session.arguments.filter.as_deref());
+    let mut command = call();
+    command.arg("--").args(filter.texts());
+    run_and_count(command, session.supervisor, place)
 }
 
 /// The seed of random inputs and, in a full run, their number, where the environment does not say them.

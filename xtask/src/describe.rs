@@ -29,10 +29,11 @@ pub(crate) fn run(workspace: &Workspace, arguments: &SystemArguments) -> Result 
     let boards = Platform::all_for_descriptions(workspace)?;
     let file = file(workspace, arguments.system.as_deref())?;
     let system = &of_file(workspace, &file, arguments.platform.as_deref())?;
+    let board = board(&boards, &system.platform)?;
     if let Some(file) = &arguments.svg {
-        write_if_changed(file, svg::draw(system).as_bytes())?;
+        write_if_changed(file, svg::draw(system, board).as_bytes())?;
     }
-    print(&table::of(system, board(&boards, &system.platform)?))
+    print(&table::of(system, board))
 }
 
 /// The file of the system that an argument means: a path, or the name of a system; without one, that of the project.
@@ -162,6 +163,7 @@ pub(crate) fn print(text: &str) -> Result {
 mod tests {
     use super::*;
     use crate::temporary;
+    use system_description::Size;
 
     #[test]
     fn every_description_of_the_repository_is_accepted() {
@@ -182,12 +184,28 @@ mod tests {
             };
             for system in check(source, &boards).systems {
                 assert!(system.components.len() > 1, "{name} on {}", system.platform);
-                assert!(!table::of(&system, board(&boards, &system.platform).unwrap()).is_empty());
-                let drawing = svg::draw(&system);
+                let board = board(&boards, &system.platform).unwrap();
+                assert!(!table::of(&system, board).is_empty());
+                let drawing = svg::draw(&system, board);
                 assert!(drawing.ends_with("</svg>\n"), "{name}");
                 for core in system.cores() {
                     for (name, ..) in system.contexts(core) {
                         assert!(drawing.contains(&format!("\">{name} ")), "{name}");
+                    }
+                }
+                for one in system.components.iter().filter(|one| one.program.is_some()) {
+                    let bytes = one.stack.as_bytes() + one.heap.as_bytes();
+                    let part = format!("\">{} {}<", one.name, Size::from_bytes(bytes));
+                    assert!(drawing.contains(&part), "{name}: {part}");
+                }
+                for region in &system.regions {
+                    let part = format!("\">{} (shared) {}<", region.name, region.size);
+                    assert!(drawing.contains(&part), "{name}: {part}");
+                }
+                for device in system.components.iter().flat_map(|one| &one.devices) {
+                    for range in &device.resources.registers {
+                        let place = format!("at {:#x}", range.address);
+                        assert!(drawing.contains(&place), "{name}: {place}");
                     }
                 }
             }

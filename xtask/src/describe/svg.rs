@@ -1,12 +1,16 @@
 //! A system as a drawing: components from callers to servers, with their memory and devices; what connects
-//! them; and the time of the cores.
+//! them; the time of the cores; and the memory.
+
+mod bars;
 
 use std::fmt::Write;
 
+use system_description::Platform;
 use system_description::file::Rights;
 use system_description::system::{ComponentId, FaultAction, System, Time, TimeoutAction, WHOLE};
 
 use super::table::{percent, time_of};
+use bars::{draw_memory, draw_time};
 
 const MARGIN: f64 = 24.0;
 const HEADER: f64 = 44.0;
@@ -22,12 +26,6 @@ const BESIDE: f64 = 150.0;
 const BELOW: f64 = 26.0;
 /// The width of a letter of a label.
 const LETTER: f64 = 5.8;
-/// The bars of the cores.
-const BAR: f64 = 22.0;
-const COLOURS: [&str; 6] = [
-    "#4477aa", "#228833", "#aa3377", "#b8860b", "#cc4455", "#0e7c86",
-];
-
 /// What a line means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Line {
@@ -87,7 +85,7 @@ struct Node {
 }
 
 /// The system as SVG.
-pub(super) fn draw(system: &System) -> String {
+pub(super) fn draw(system: &System, board: &Platform) -> String {
     let (mut nodes, edges) = graph(system);
     let gap = edges
         .iter()
@@ -104,7 +102,8 @@ pub(super) fn draw(system: &System) -> String {
     let width = (2.0 * MARGIN + columns * BOX + (columns - 1.0) * gap).max(640.0);
     let cores = system.cores();
     let mut time = String::new();
-    let height = draw_time(&mut time, system, &cores, width, bottom) + 34.0;
+    let end = draw_time(&mut time, system, &cores, width, bottom);
+    let height = draw_memory(&mut time, system, board, width, end) + 34.0;
 
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \
@@ -435,51 +434,6 @@ fn draw_node(svg: &mut String, node: &Node) {
             bar = y + 66.0,
         );
     }
-}
-
-/// A bar for each core, with the share of each context. Names that do not fit into their parts stand below, in the same
-/// colours. Returns where that ends.
-fn draw_time(svg: &mut String, system: &System, cores: &[u32], width: f64, bottom: f64) -> f64 {
-    let (left, whole) = (MARGIN + 60.0, width - 2.0 * MARGIN - 60.0);
-    let mut y = bottom + 30.0;
-    for core in cores {
-        let _ = writeln!(
-            svg,
-            "<text x=\"{MARGIN}\" y=\"{:.1}\" font-weight=\"bold\">core {core}</text>\
-             <rect x=\"{left}\" y=\"{y:.1}\" width=\"{whole:.1}\" height=\"{BAR}\" fill=\"#eeeeee\"/>",
-            y + 15.0
-        );
-        let mut x = left;
-        let (mut end, mut below) = (y + BAR, None);
-        for (index, (name, _, context)) in system.contexts(*core).iter().enumerate() {
-            let part = whole * context.share() as f64 / WHOLE as f64;
-            let colour = COLOURS[index % COLOURS.len()];
-            let label = format!("{name} {}", percent(context.share()));
-            let long = label.chars().count() as f64 * LETTER;
-            let (at, line, fill) = if long < part - 6.0 {
-                (x + 4.0, y + 15.0, "#ffffff")
-            } else {
-                // In the last line as long as there is room.
-                let room = left + whole - long;
-                let at = below.filter(|at| *at <= room).unwrap_or_else(|| {
-                    end += LINE;
-                    left
-                });
-                below = Some(at + long + 16.0);
-                (at, end, colour)
-            };
-            let label = escape(&label);
-            let _ = writeln!(
-                svg,
-                "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{part:.1}\" height=\"{BAR}\" fill=\"{colour}\" \
-                 stroke=\"#ffffff\"><title>{label}</title></rect>\
-                 <text x=\"{at:.1}\" y=\"{line:.1}\" fill=\"{fill}\">{label}</text>"
-            );
-            x += part;
-        }
-        y = end + 14.0;
-    }
-    y
 }
 
 /// What the lines that occur mean, at the bottom.

@@ -5,10 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Error, anyhow, bail};
 use serde::{Deserialize, Serialize};
@@ -23,6 +26,8 @@ use crate::{Result, project};
 const COMMANDS: &str = include_str!("gdb/commands.py");
 /// Where QEMU's option `-s` waits.
 const ADDRESS: &str = "127.0.0.1:1234";
+/// The pause between two attempts to reach it.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// What is debugged.
 #[derive(Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -155,6 +160,35 @@ fn waiting(workspace: &Workspace, platform: Option<&str>) -> Result<Session> {
     Ok(session)
 }
 
+/// Refuses a second emulator that waits for a debugger.
+pub(crate) fn require_free() -> Result<()> {
+    require_free_at(ADDRESS)
+}
+
+fn require_free_at(address: &str) -> Result<()> {
+    if TcpStream::connect(address).is_ok() {
+        bail!("another program waits for a debugger at {address}; end it first");
+    }
+    Ok(())
+}
+
+/// Returns when an emulator that was started waits for a debugger: whether it does, or has ended before.
+pub(crate) fn comes(has_ended: impl FnMut() -> io::Result<bool>) -> io::Result<bool> {
+    comes_to(ADDRESS, has_ended)
+}
+
+fn comes_to(address: &str, mut has_ended: impl FnMut() -> io::Result<bool>) -> io::Result<bool> {
+    loop {
+        if TcpStream::connect(address).is_ok() {
+            return Ok(true);
+        }
+        if has_ended()? {
+            return Ok(false);
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
 /// The command `gdb`: returns only if there is no debugger.
 pub(crate) fn run(workspace: &Workspace, arguments: &GdbArguments) -> Result {
     // No emulator is asked for if none could be debugged.
@@ -184,6 +218,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &GdbArguments) -> Result {
 mod tests {
     use super::*;
     use crate::temporary;
+    use std::net::TcpListener;
 
     fn session() -> Session {
         Session {
@@ -216,6 +251,30 @@ mod tests {
         assert_eq!(complaint(None), nothing);
         fs::write(super::note(&workspace), "{").unwrap();
         assert!(complaint(None).contains("is damaged"));
+    }
+
+    #[test]
+    fn an_emulator_is_waited_for_until_it_listens_or_ends() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let text = address.to_string();
+        let error = require_free_at(&text).unwrap_err().to_string();
+        assert!(error.ends_with("; end it first"), "{error}");
+        drop(listener);
+        require_free_at(&text).unwrap();
+        let mut looks = 0;
+        let mut listener = None;
+        let comes = comes_to(&text, || {
+            looks += 1;
+            if looks == 2 {
+                listener = Some(TcpListener::bind(address)?);
+            }
+            Ok(false)
+        });
+        assert!(comes.unwrap());
+        assert_eq!(looks, 2);
+        drop(listener);
+        assert!(!comes_to(&text, || Ok(true)).unwrap());
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(crate) use supervise::{Ending, Supervisor, is_interrupted};
 
 use crate::build::{self, Built, Request, RootTask};
 use crate::cli::{QemuArguments, Tracing};
-use crate::gdb::Session;
+use crate::gdb::{self, Session};
 use crate::log::{self, Log};
 use crate::microkit::Board;
 use crate::platform::{Exit, Platform};
@@ -130,12 +130,6 @@ fn emulate(
         gdb: arguments.gdb,
         more: &arguments.more,
     };
-    if arguments.gdb {
-        let tool = project::tool();
-        say(&format!(
-            "waiting for a debugger; in another terminal: {tool} gdb"
-        ));
-    }
     let mut post_mortems = PostMortems::of(workspace, built, None);
     let ending = watch(&machine, emulator, arguments, |bytes| {
         post_mortems.add(bytes)
@@ -179,7 +173,17 @@ fn watch(
     } else {
         Stdio::null()
     });
+    if machine.gdb {
+        gdb::require_free()?;
+    }
     let (mut child, _processor) = machine.start(&mut command)?;
+    let has_ended = || Ok(child.try_wait()?.is_some() || supervisor.interrupted());
+    if machine.gdb && gdb::comes(has_ended)? {
+        let tool = project::tool();
+        say(&format!(
+            "waiting for a debugger; in another terminal: {tool} gdb"
+        ));
+    }
     let timeout = arguments.timeout.map(Duration::from_secs);
     supervisor.watch(&mut child, timeout, |bytes| {
         let mut out = stdout().lock();

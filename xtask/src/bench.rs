@@ -12,6 +12,7 @@ mod figures;
 mod hardening;
 mod measurement;
 mod profile;
+mod project;
 mod reference;
 mod run;
 mod scaling;
@@ -39,8 +40,14 @@ use crate::{Outcome, Result, setup};
 use measurement::Measurement;
 use run::{Bench, Counted};
 
+/// The maximum duration of one platform's benchmarks, in seconds.
+const TIMEOUT: u64 = 600;
+
 /// The command `bench`.
 pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
+    if crate::project::folder().is_some() {
+        return project::run(workspace, arguments);
+    }
     if arguments.write_book {
         reference::write_book(workspace)?;
         return Ok(Outcome::Success);

@@ -479,7 +479,7 @@ impl BenchArguments {
             kvm: false,
             cores: Cores::ONE,
             hardening: Hardening::default(),
-            timeout,
+            timeout: Some(timeout),
         }
     }
 

@@ -23,7 +23,7 @@ use crate::platform::Platform;
 use crate::setup::{self, BuildTools};
 use crate::temporary;
 use crate::workspace::Workspace;
-use crate::{Outcome, Result};
+use crate::{Outcome, Result, project};
 use archive::Files;
 use kernels::Prebuilt;
 
@@ -104,13 +104,16 @@ impl Sdk {
 
 /// Refuses `command` in an SDK.
 pub(crate) fn require_checkout(workspace: &Workspace, command: &str) -> Result<()> {
-    if Sdk::of(workspace)?.is_some() {
-        bail!(
-            "`{command}` needs the sources of all kernels and their tests, which an SDK does not have; call it in a \
-             checkout of Escapement"
-        );
+    if Sdk::of(workspace)?.is_none() {
+        return Ok(());
     }
-    Ok(())
+    let folder = project::folder().map_or(String::new(), |folder| {
+        format!("{}={} ", project::FOLDER, folder.display())
+    });
+    bail!(
+        "`{command}` needs kernels and tests of which an SDK does not have the sources; in a checkout of Escapement \
+         call: {folder}cargo xtask {command}"
+    )
 }
 
 fn stub_file(platform: &Platform) -> String {

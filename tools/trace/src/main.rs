@@ -12,7 +12,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 use trace::{
     Comparison, Entries, File, Follower, Trace, calls, check, collect, entries, export, jobs,
-    summary, used_budgets,
+    requests, summary, used_budgets,
 };
 
 /// Reads a trace of the kernel.
@@ -65,6 +65,11 @@ enum Command {
     },
     /// Says how long calls that donate a context took, as they were and without the cost of the events.
     Calls {
+        /// The trace.
+        file: PathBuf,
+    },
+    /// Says how long the requests of each server took on callers' contexts, without the cost of the events.
+    Requests {
         /// The trace.
         file: PathBuf,
     },
@@ -169,6 +174,10 @@ fn main() -> ExitCode {
             .map(|[one, other]| is_same(&one, &other, from.as_deref(), to.as_deref())),
         Command::Calls { file } => read(&file).map(|trace| {
             print!("{}", calls(&trace));
+            true
+        }),
+        Command::Requests { file } => read(&file).map(|trace| {
+            print!("{}", requests(&trace));
             true
         }),
         Command::Entries { file } => read(&file).map(|trace| {

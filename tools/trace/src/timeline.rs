@@ -64,6 +64,17 @@ pub struct ThreadLane {
     pub timeouts: u64,
 }
 
+/// A call with which a context was donated.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DonatingCall {
+    /// The thread to which it was donated.
+    pub(crate) server: Option<ThreadKey>,
+    /// When it was donated.
+    pub(crate) start: u64,
+    /// When it returned.
+    pub(crate) end: u64,
+}
+
 /// A context over time.
 #[derive(Clone, Debug, Default)]
 pub struct ContextLane {
@@ -434,17 +445,27 @@ impl ContextLane {
 
     /// The calls with which it was donated, from each donation to the return, by their ends.
     pub fn calls(&self) -> Vec<(u64, u64)> {
+        let calls = self.donations_and_returns().into_iter();
+        calls.map(|call| (call.start, call.end)).collect()
+    }
+
+    /// The calls with which it was donated, by their ends.
+    pub(crate) fn donations_and_returns(&self) -> Vec<DonatingCall> {
         let mut open = Vec::new();
         let mut calls = Vec::new();
         for &(time, from, to, why) in &self.moves {
             match why {
-                Some(Move::Call) => open.push((time, from)),
+                Some(Move::Call) => open.push((time, from, to)),
                 // A return may pass the callers of inner calls.
                 Some(Move::Return) => {
-                    let call = open.iter().rposition(|(_, caller)| *caller == to);
-                    let start = call.map(|call| open[call].0);
+                    let call = open.iter().rposition(|(_, caller, _)| *caller == to);
+                    let begin = call.map(|call| open[call]);
                     open.truncate(call.unwrap_or(0));
-                    calls.extend(start.map(|start| (start, time)));
+                    calls.extend(begin.map(|(start, _, server)| DonatingCall {
+                        server,
+                        start,
+                        end: time,
+                    }));
                 }
                 _ => {}
             }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{read, simulated};
 use simulator::scenarios::find;
-use trace::{Corrected, Correction, File, NotCorrectable, Trace, calls};
+use trace::{Corrected, Correction, File, NotCorrectable, Trace, calls, requests};
 use trace_format::{
     Cost, Detail, HEADER_BYTES, Kind, Kinds, Mode, ObjectId, Reason, Ring, Settings,
 };
@@ -139,4 +139,27 @@ fn spans_of_the_simulator_are_exact() {
     assert_eq!(correction.span(3, 1_003), Err(NotCorrectable::Interrupt));
     let table = calls(&trace);
     assert!(table.contains("1 across an interrupt"), "{table}");
+}
+
+/// Each client of the scenario chooses what its request takes, between 200 and 1,200 us.
+#[test]
+fn requests_are_told_by_server_and_caller() {
+    let scenario = find("passive-server").expect("it exists");
+    let trace = read(&simulated(scenario.setup, 60_000, 100_000));
+    let table = requests(&trace);
+    let rows: Vec<Vec<_>> = table
+        .lines()
+        .skip(1)
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let clients: Vec<_> = rows.iter().map(|row| row[..3].join(" ")).collect();
+    assert_eq!(
+        clients,
+        ["server client 1", "server client 2", "server client 3"]
+    );
+    let [least, most] = [4, 6].map(|column| rows[2][column].parse::<u64>().unwrap());
+    assert!(
+        least >= 200_000 && most < 1_210_000 && least <= most,
+        "{table}"
+    );
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::bail;
 use serde_json::{Map, json};
 
+use super::TIMEOUT;
 use super::boot;
 use super::delay::{self, Observation, Observer};
 use super::measurement::Measurement;
@@ -235,7 +236,7 @@ impl Bench<'_> {
         let tracer = trace
             .zip(child.stderr.take())
             .map(|(trace, lines)| thread::spawn(move || trace.read(lines)));
-        let timeout = Duration::from_secs(self.arguments.timeout);
+        let timeout = Duration::from_secs(self.arguments.timeout.unwrap_or(TIMEOUT));
         let mut output = Vec::new();
         let read = |bytes: &[u8]| output.extend_from_slice(bytes);
         let ending = self.supervisor.watch(&mut child, Some(timeout), read)?;

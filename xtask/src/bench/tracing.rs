@@ -8,6 +8,7 @@ use anyhow::Context;
 use serde::Deserialize;
 use serde_json::{Map, json};
 
+use super::TIMEOUT;
 use super::measurement::{Measurement, number};
 use super::reference::Platform;
 use super::run::Bench;
@@ -172,7 +173,7 @@ impl Bench<'_> {
         let arguments = BenchArguments {
             suite: Some(suite.into()),
             variant: Some(variant),
-            ..BenchArguments::of(self.arguments.timeout)
+            ..BenchArguments::of(self.arguments.timeout.unwrap_or(TIMEOUT))
         };
         let tracing = events.map(Tracing::of);
         let ram = temporary::File::new_in(self.workspace.target());

@@ -6,8 +6,9 @@ use clap::Args;
 
 use super::{Cores, Hardening};
 
-/// Without `--platform` every platform is measured.
-#[derive(Args, Debug)]
+/// Without `--platform` every platform is measured. In a project: what its servers take for requests, on pc99 or the given
+/// platforms.
+#[derive(Args, Debug, PartialEq)]
 pub(crate) struct BenchArguments {
     /// Only benchmarks with a `suite/name` that contains this text, or, after a `!`, all but those of a
     /// suite.
@@ -59,7 +60,7 @@ pub(crate) struct BenchArguments {
     pub(crate) cores: Cores,
     #[command(flatten)]
     pub(crate) hardening: Hardening,
-    /// The maximum duration of one platform's benchmarks.
-    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
-    pub(crate) timeout: u64,
+    /// The maximum duration of one platform's benchmarks, 600 s by default; in a project that of the run, by default 10 s.
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) timeout: Option<u64>,
 }

@@ -243,7 +243,7 @@ pub(crate) enum Attack {
 }
 
 /// The attacks against which the kernel is hardened.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug, Default, PartialEq)]
 pub(crate) struct Hardening {
     /// Attacks on the processor's speculation that the kernel defends against, separated by commas.
     #[arg(

@@ -47,7 +47,8 @@ fn an_unpacked_sdk_takes_the_place_of_a_checkout() {
         assert!(!workspace.path(file).exists(), "{file}");
     }
     let error = require_checkout(&workspace, "bench").unwrap_err();
-    assert!(error.to_string().starts_with("`bench` needs the sources"));
+    assert!(error.to_string().starts_with("`bench` needs kernels"));
+    assert!(error.to_string().ends_with("call: cargo xtask bench"));
 }
 
 #[test]

@@ -45,6 +45,9 @@ pub(crate) const REAL_TIME: (&str, &str) = ("ESCAPEMENT_REAL_TIME", "yes");
 pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
     let platform = Platform::load(workspace, &arguments.build.platform)?;
     platform.require(arguments.build.cores)?;
+    if arguments.gdb {
+        gdb::require_free()?;
+    }
     if let Some(image) = &arguments.microkit {
         return boot(&platform, image, arguments);
     }
@@ -173,9 +176,6 @@ fn watch(
     } else {
         Stdio::null()
     });
-    if machine.gdb {
-        gdb::require_free()?;
-    }
     let (mut child, _processor) = machine.start(&mut command)?;
     let has_ended = || Ok(child.try_wait()?.is_some() || supervisor.interrupted());
     if machine.gdb && gdb::comes(has_ended)? {

@@ -309,9 +309,15 @@ impl Run<'_> {
     /// Whether bounds of the analysis hold for this run: its figures are those of the usual kernel. In host time, a busy host
     /// makes responses longer, and in virtual time other cores take turns. One platform is enough.
     fn has_bounds(&self) -> bool {
-        let is_described = self.system.name != plan::TRACED;
+        let is_described = self.description().is_file();
         let is_usual = self.abi.is_empty() && !self.hardening.is_wanted() && is_described;
         is_usual && self.is_virtual() && !self.cores.are_several() && self.platform.is_sample()
+    }
+
+    /// Where an example has its description.
+    fn description(&self) -> PathBuf {
+        let folder = format!("systems/{}", self.system.name);
+        System::file(self.workspace, &folder)
     }
 
     /// What the analysis of the system complains about, beside the response times of this run.
@@ -322,11 +328,9 @@ impl Run<'_> {
         let file = temporary::File::new_in(self.workspace.target())?;
         fs::write(file.path(), programs::printed(output)?)
             .context("cannot write the response times")?;
-        let folder = format!("systems/{}", self.system.name);
-        let description = System::file(self.workspace, &folder);
         analyse::complaint(
             self.workspace,
-            &description,
+            &self.description(),
             &self.platform.name,
             file.path(),
             plan::observed(&self.system.name),

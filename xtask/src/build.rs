@@ -172,9 +172,9 @@ pub(crate) fn build(
     tools: &setup::BuildTools,
     request: &Request<'_>,
 ) -> Result<Built> {
-    let with_domains = with_domains(request);
+    let options = complete_options(request);
     let request = &Request {
-        abi: &with_domains,
+        abi: &options,
         ..*request
     };
     let platform = request.platform;
@@ -296,8 +296,9 @@ pub(crate) fn build(
     })
 }
 
-/// The options of the ABI: a system with a schedule of domains has several domains, whether it is said or not.
-fn with_domains(request: &Request<'_>) -> Vec<AbiOption> {
+/// The options of the ABI: a system with a schedule of domains has several domains, and a small kernel has one criticality,
+/// whether it is said or not.
+fn complete_options(request: &Request<'_>) -> Vec<AbiOption> {
     let mut abi = request.abi.to_vec();
     let has_domains = match request.root_task {
         RootTask::System(system) => system.is_generic() && system.has_domains,
@@ -306,6 +307,9 @@ fn with_domains(request: &Request<'_>) -> Vec<AbiOption> {
     if has_domains && !abi.contains(&AbiOption::Domains) {
         abi.push(AbiOption::Domains);
     }
+    let implied = request.kernel.implied().iter();
+    let missing: Vec<_> = implied.filter(|one| !abi.contains(one)).collect();
+    abi.extend(missing);
     abi
 }
 

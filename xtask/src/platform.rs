@@ -89,6 +89,8 @@ pub(crate) struct Kernel {
     /// Added to the flags that all platforms share.
     #[serde(default)]
     pub(crate) rustflags: Vec<String>,
+    /// The compiler's target triple for kernels of kind `small`, if it is another.
+    pub(crate) small_target: Option<String>,
 }
 
 /// How user programs are compiled.
@@ -198,6 +200,11 @@ pub(crate) struct Exit {
 }
 
 impl Platform {
+    /// The compiler's target triple for kernels of kind `small`.
+    pub(crate) fn small_target(&self) -> &str {
+        self.kernel.small_target.as_ref().unwrap_or(&self.target)
+    }
+
     /// The names of all platforms that exist.
     pub(crate) fn names(workspace: &Workspace) -> Vec<String> {
         workspace.folders_with("platforms", FILE)

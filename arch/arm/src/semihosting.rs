@@ -28,6 +28,7 @@ pub fn put_byte(byte: u8) {
 }
 
 /// The operations that this module calls read their parameters and change nothing.
+#[cfg_attr(target_arch = "arm", instruction_set(arm::a32))]
 fn call(operation: usize, parameters: *const u8) {
     // SAFETY: as above. The instruction is `hlt #0xf000`, encoded because assemblers for older architectures
     // do not know its name. Unlike `svc` it is not taken for a system call where semihosting is missing.

@@ -46,7 +46,11 @@ pub const BADGE_BITS: usize = if WORD_BITS == 64 { 64 } else { 28 };
 pub const PRIORITIES: usize = 256;
 
 /// Number of criticalities, and of levels of criticality.
-pub const CRITICALITIES: usize = 8;
+pub const CRITICALITIES: usize = if cfg!(feature = "one-criticality") {
+    1
+} else {
+    8
+};
 
 /// The highest criticality, and the highest level.
 pub const MAX_CRITICALITY: u8 = CRITICALITIES as u8 - 1;

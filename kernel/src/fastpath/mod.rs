@@ -109,7 +109,7 @@ impl<A: Arch> Kernel<A> {
         &mut self,
         path: impl FnOnce(&mut Self) -> Eligible<Ptr<Thread<A>>>,
     ) -> Option<Ptr<Thread<A>>> {
-        if !self.arch.has_fast_paths() || self.is_observed() {
+        if !cfg!(feature = "fast-paths") || !self.arch.has_fast_paths() || self.is_observed() {
             return None;
         }
         let next = path(self).ok()?;

@@ -28,6 +28,8 @@ pub(crate) enum Side {
 
 /// The flag for indirect branches that no training of the branch prediction redirects.
 const RETPOLINES: &str = "-Zretpoline";
+/// The flags with which what is never to happen stops the core at once, without words and places that would take memory.
+const WITHOUT_PANICS: [&str; 2] = ["-Zunstable-options", "-Cpanic=immediate-abort"];
 /// The flag that allows libraries without it.
 const OTHER_LIBRARIES: &str = "-Cunsafe-allow-abi-mismatch=retpoline";
 
@@ -50,6 +52,8 @@ pub(crate) struct BareMetal<'a> {
     pub(crate) stub: Option<&'a Stub>,
     /// Whether default features are left out.
     pub(crate) bare: bool,
+    /// Whether the kernel is compiled for size.
+    pub(crate) small: bool,
     /// Whether the interface is that of multicore kernels.
     pub(crate) smp: bool,
     /// Whether programs mark points in the kernel's trace.
@@ -78,6 +82,7 @@ impl<'a> BareMetal<'a> {
             platform,
             stub: platform.stub.as_ref(),
             bare: false,
+            small: false,
             smp: false,
             tracing: false,
             retpolines: false,
@@ -133,7 +138,7 @@ impl<'a> BareMetal<'a> {
         for name in crates {
             command.args(["-p", name]);
         }
-        if self.bare {
+        if self.bare || (self.small && side == Side::Kernel) {
             command.arg("--no-default-features");
         }
         let mut features = features.to_vec();
@@ -174,6 +179,7 @@ impl<'a> BareMetal<'a> {
     /// comes from the library.
     fn sysroot(&self, side: Side) -> Result<PathBuf> {
         let flags: &[&str] = match side {
+            Side::Kernel if self.small => &WITHOUT_PANICS,
             Side::Kernel if self.libraries_with_retpolines => &[RETPOLINES],
             _ => &[],
         };
@@ -208,6 +214,9 @@ impl<'a> BareMetal<'a> {
             // The link scripts of kernel and stub come from their build scripts.
             Side::Kernel => {
                 flags.extend_from_slice(&self.platform.kernel.rustflags);
+                if self.small {
+                    flags.extend(WITHOUT_PANICS.map(String::from));
+                }
                 if self.retpolines {
                     flags.push(RETPOLINES.to_string());
                     let shared = !self.libraries_with_retpolines;
@@ -233,6 +242,7 @@ impl<'a> BareMetal<'a> {
     fn target(&self, side: Side) -> &str {
         match (side, self.stub) {
             (Side::Stub, Some(stub)) => &stub.target,
+            (Side::Kernel, _) if self.small => self.platform.small_target(),
             _ => &self.platform.target,
         }
     }

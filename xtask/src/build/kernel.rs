@@ -26,7 +26,7 @@ pub(crate) struct Recipe<'a> {
     pub(crate) log: Option<LogLevel>,
     /// The trace events that it writes from boot on, if any.
     pub(crate) tracing: Option<&'a Tracing>,
-    /// Whether the kernel's default features are left out.
+    /// Whether endpoint thresholds are left out.
     pub(crate) bare: bool,
     /// Whether a debugger shows its variables, which takes a sixth of a debug kernel's build.
     pub(crate) variables: bool,
@@ -43,6 +43,7 @@ impl<'a> BareMetal<'a> {
         let retpolines = recipe.hardening.is_against(Attack::Spectre);
         Self {
             smp: recipe.cores.are_several(),
+            small: recipe.kernel.is_small(),
             tracing: recipe.tracing.is_some_and(|tracing| !tracing.is_unmarked),
             retpolines,
             libraries_with_retpolines: retpolines && recipe.kernel != Kernel::Debug,
@@ -97,14 +98,17 @@ pub(super) fn build(bare_metal: &BareMetal<'_>, recipe: &Recipe<'_>) -> Result<P
     let name = &bare_metal.platform.name;
     let mut features = match recipe.kernel {
         Kernel::Debug => vec!["debug"],
-        Kernel::Release => vec![],
-        Kernel::Bench => vec!["bench"],
+        Kernel::Release | Kernel::Small => vec![],
+        Kernel::Bench | Kernel::SmallBench => vec!["bench"],
     };
-    let profile = if recipe.kernel == Kernel::Debug {
-        "dev"
-    } else {
-        "release"
+    let profile = match recipe.kernel {
+        Kernel::Debug => "dev",
+        kind if kind.is_small() => "small",
+        _ => "release",
     };
+    if recipe.bare {
+        features.push("fast-paths");
+    }
     let mut environment = Vec::new();
     if !recipe.variables {
         environment.push(("CARGO_PROFILE_DEV_DEBUG".into(), "line-tables-only".into()));

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-/// The three ways to compile a kernel.
+/// The ways to compile a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Kernel {
@@ -14,6 +14,11 @@ pub(crate) enum Kernel {
     Release,
     /// As release, with the system calls that benchmarks need.
     Bench,
+    /// As release, compiled for size, with one criticality, and without endpoint thresholds and fast paths in Rust.
+    Small,
+    /// As small, with the system calls that benchmarks need: for tests.
+    #[value(skip)]
+    SmallBench,
 }
 
 impl Kernel {
@@ -22,6 +27,21 @@ impl Kernel {
             Self::Debug => "debug",
             Self::Release => "release",
             Self::Bench => "bench",
+            Self::Small => "small",
+            Self::SmallBench => "small-bench",
+        }
+    }
+
+    /// Whether it is compiled for size.
+    pub(crate) fn is_small(self) -> bool {
+        matches!(self, Self::Small | Self::SmallBench)
+    }
+
+    /// The options of the ABI that it has, whether they are asked for or not.
+    pub(crate) fn implied(self) -> &'static [AbiOption] {
+        match self.is_small() {
+            true => &[AbiOption::OneCriticality],
+            false => &[],
         }
     }
 }
@@ -156,6 +176,8 @@ pub(crate) enum AbiOption {
     Domains,
     /// A root CNode of 2^17 slots instead of 2^12.
     LargeRoot,
+    /// One criticality instead of eight.
+    OneCriticality,
     /// AArch64: a capability to call the firmware, if there is a monitor.
     Smc,
     /// Arm: threads program the physical timer of their core.
@@ -171,6 +193,7 @@ impl AbiOption {
             Self::Hwdebug => "hwdebug",
             Self::Domains => "domains",
             Self::LargeRoot => "large-root",
+            Self::OneCriticality => "one-criticality",
             Self::Smc => "smc",
             Self::UserTimer => "user-timer",
         }

@@ -38,7 +38,7 @@ pub(super) fn of(platform: &Platform, kinds: &[Kernel]) -> Vec<Prebuilt> {
                 platform: platform.name.clone(),
                 kind,
                 cores,
-                abi: abi.clone(),
+                abi: [&abi, kind.implied()].concat(),
             }));
         }
     }

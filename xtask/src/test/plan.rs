@@ -40,6 +40,10 @@ const LOG: &str = "log";
 const BUSY: &str = "cores_history";
 /// The tests of all kernel entries and exits of a hardened kernel.
 const ENTRIES: &str = "x86_isolation,call_reply,fast_path,faults,fpu,irq";
+/// Tests of a kernel that is compiled for size: those of what it does without fast paths, thresholds and criticalities.
+const SMALL: &str = "arm_signals,aarch64_spaces,arm_spaces,budget::,call_reply::,cap_transfer::,deletion::,donation::,\
+                     endpoint::,faults::,fpu::,notification::,reply_stack::,retype::,sched_context::,timeout::,\
+                     untyped::,x86_spaces";
 /// Tests of registers that threads must not share.
 const HIDDEN: &str = "hidden_registers";
 /// Tests of the processor's debug registers.
@@ -323,6 +327,12 @@ pub(super) fn runs<'a>(
         runs.push(Run {
             hardening: Hardening::all(),
             ..part(ENTRIES)?
+        });
+    }
+    if all && scope == Scope::All && platform.covers != Coverage::Board {
+        runs.push(Run {
+            kernel: Kernel::SmallBench,
+            ..part(SMALL)?
         });
     }
     // Without options, user mode has no access to the timer's registers.

@@ -152,10 +152,12 @@ impl<'a> Runner<'a> {
         process.give_number(environment, names::REAL_TIME, is_in_host_time().into())?;
         process.set_priorities(environment, PRIORITY, u8::MAX)?;
         process.set_criticalities(environment, 0, userlib::abi::MAX_CRITICALITY)?;
-        // The previous test may have left another level.
-        environment.sched_control.set_criticality_level(0)?;
-        for control in self.further.clone() {
-            SchedControl(CPtr(control)).set_criticality_level(0)?;
+        if userlib::abi::MAX_CRITICALITY > 0 {
+            // The previous test may have left another level.
+            environment.sched_control.set_criticality_level(0)?;
+            for control in self.further.clone() {
+                SchedControl(CPtr(control)).set_criticality_level(0)?;
+            }
         }
         let context = process.set_time(environment, &SLICE)?;
         process.give(environment, names::SCHED_CONTEXT, context, Rights::ALL)?;

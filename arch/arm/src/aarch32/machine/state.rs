@@ -281,6 +281,7 @@ macro_rules! aarch32_image {
         /// The target of the system call vector.
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
+        #[instruction_set(arm::a32)]
         extern "C" fn trap_syscall() {
             ::core::arch::naked_asm!(
                 "b {entry}",

@@ -95,6 +95,7 @@ const _: () = assert!(KnownSpace::WALK == KnownSpace::SPACE + 8);
 
 /// The kernel entry of system calls. Used by the vector of system calls only.
 #[unsafe(naked)]
+#[instruction_set(arm::a32)]
 #[unsafe(link_section = ".text.entry")]
 pub extern "C" fn system_call_entry<P: Platform>() {
     kernel::fast_path_asm!(

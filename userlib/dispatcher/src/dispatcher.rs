@@ -253,7 +253,7 @@ where
             self.turn(next.min(until).min(longest))?;
             // With several cores, what else has come counts for the same decision if a budget seems to be used up: a job
             // that has ended is not to be ended for it. On one core, an event ends the turn at once.
-            let is_used_up = |core| self.cluster.remaining(core) == Duration(0);
+            let is_used_up = |core| self.policy.remaining(core) == Duration(0);
             let mut more = match CORES > 1 && (0..CORES).any(is_used_up) {
                 true => TASKS + 1,
                 false => 0,

@@ -36,6 +36,11 @@ impl Elsewhere {
         self.beyond = self.beyond + (time - remaining);
     }
 
+    /// Whether the job was charged since the context was last asked.
+    pub fn is_charged(&self) -> bool {
+        self.charged > Duration(0)
+    }
+
     /// The job has ended.
     pub fn end_job(&mut self) {
         self.is_over = true;

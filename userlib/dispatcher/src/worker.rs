@@ -113,7 +113,7 @@ impl Worker {
     pub fn migrate(&mut self, core: Core, control: SchedControl) -> Result<bool> {
         let is_elsewhere = self.core != core;
         if is_elsewhere {
-            if self.elsewhere.charged > Duration(0) {
+            if self.elsewhere.is_charged() {
                 let_switch();
             }
             control.configure(self.thread.sched_context, &SLICE.with_badge(self.badge))?;

@@ -441,8 +441,7 @@ impl Command {
         match self {
             Self::Sdk(_) => Some("sdk"),
             Self::Microkit(_) => Some("microkit"),
-            Self::Trace(_) => Some("trace"),
-            Self::Bench(_) => Some("bench"),
+            Self::Bench(_) if !in_project => Some("bench"),
             Self::Assure(_) => Some("assure"),
             Self::Check(_) if !in_project => Some("check"),
             Self::Test(arguments) if !in_project || arguments.all => Some("test"),

@@ -32,6 +32,15 @@ impl Kernel {
         }
     }
 
+    /// The kind whose traces an SDK has beside this one.
+    pub(crate) fn traced(self) -> Option<Self> {
+        match self {
+            Self::Debug => Some(Self::Debug),
+            Self::Release => Some(Self::Bench),
+            Self::Bench | Self::Small | Self::SmallBench => None,
+        }
+    }
+
     /// Whether it is compiled for size.
     pub(crate) fn is_small(self) -> bool {
         matches!(self, Self::Small | Self::SmallBench)

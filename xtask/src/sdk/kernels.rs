@@ -7,11 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::Result;
 use crate::build::Recipe;
-use crate::cli::{AbiOption, Cores, Hardening, Kernel};
+use crate::cli::{AbiOption, Cores, Hardening, Keep, Kernel, Tracing};
 use crate::platform::Platform;
 
 /// The most cores of a prebuilt kernel. It runs on fewer, too.
 const CORES: u32 = 8;
+
+/// What prebuilt kernels that trace write.
+static TRACING: Tracing = Tracing {
+    keep: Keep::First,
+    events: Vec::new(),
+    is_unmarked: false,
+};
 
 /// A prebuilt kernel.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -23,24 +30,32 @@ pub(crate) struct Prebuilt {
     pub(super) cores: u32,
     /// Options of the ABI.
     pub(super) abi: Vec<AbiOption>,
+    /// Whether it writes trace events.
+    #[serde(default)]
+    pub(super) is_traced: bool,
 }
 
 /// All kernels for a platform: every one of `kinds` for one core and for several, without options of the ABI and with
-/// those that user programs need to have a timer.
+/// those that user programs need to have a timer; and for one core the same with traces, where a kernel of kind `bench` takes
+/// the place of one that cannot name its threads.
 pub(super) fn of(platform: &Platform, kinds: &[Kernel]) -> Vec<Prebuilt> {
     let several = platform.cores.min(CORES);
     let cores = [1].into_iter().chain((several > 1).then_some(several));
     let timer = (!platform.timer.is_empty()).then(|| platform.timer.clone());
     let mut kernels = Vec::new();
     for abi in [Vec::new()].into_iter().chain(timer) {
+        let prebuilt = |kind: Kernel, cores, is_traced| Prebuilt {
+            platform: platform.name.clone(),
+            kind,
+            cores,
+            abi: [&abi, kind.implied()].concat(),
+            is_traced,
+        };
         for cores in cores.clone() {
-            kernels.extend(kinds.iter().map(|&kind| Prebuilt {
-                platform: platform.name.clone(),
-                kind,
-                cores,
-                abi: [&abi, kind.implied()].concat(),
-            }));
+            kernels.extend(kinds.iter().map(|&kind| prebuilt(kind, cores, false)));
         }
+        let traced = kinds.iter().filter_map(|kind| kind.traced());
+        kernels.extend(traced.map(|kind| prebuilt(kind, 1, true)));
     }
     kernels
 }
@@ -57,7 +72,7 @@ impl Prebuilt {
             },
             hardening,
             log: None,
-            tracing: None,
+            tracing: self.is_traced.then_some(&TRACING),
             bare: false,
             variables: true,
         }
@@ -72,6 +87,9 @@ impl Prebuilt {
         }
         if self.cores > 1 {
             name.push_str(&format!("-smp{}", self.cores));
+        }
+        if self.is_traced {
+            name.push_str("-traced");
         }
         format!("kernels/{}/{name}.elf", self.platform)
     }
@@ -93,7 +111,8 @@ impl Prebuilt {
             && !cores.big_lock
             && !recipe.hardening.is_wanted()
             && recipe.log.is_none()
-            && recipe.tracing.is_none()
+            && recipe.tracing.is_some() == self.is_traced
+            && recipe.tracing.is_none_or(|tracing| *tracing == TRACING)
             && !recipe.bare
     }
 }
@@ -124,8 +143,14 @@ fn options(recipe: &Recipe<'_>) -> String {
     if let Some(level) = recipe.log {
         text.push_str(&format!(" --log {}", level.name()));
     }
-    if recipe.tracing.is_some() {
+    if let Some(tracing) = recipe.tracing {
         text.push_str(" --trace");
+        if tracing.keep != Keep::default() {
+            text.push_str(&format!(" --keep {}", tracing.keep.name()));
+        }
+        if !tracing.groups().is_empty() {
+            text.push_str(&format!(" --events {}", tracing.groups()));
+        }
     }
     text
 }
@@ -189,12 +214,13 @@ mod tests {
         };
         assert_eq!(
             files("kzm"),
-            "kernels/kzm/debug.elf kernels/kzm/release.elf"
+            "kernels/kzm/debug.elf kernels/kzm/release.elf kernels/kzm/debug-traced.elf \
+             kernels/kzm/bench-traced.elf"
         );
         assert_eq!(
             files("sabre"),
             "kernels/sabre/debug.elf kernels/sabre/release.elf kernels/sabre/debug-smp4.elf \
-             kernels/sabre/release-smp4.elf"
+             kernels/sabre/release-smp4.elf kernels/sabre/debug-traced.elf kernels/sabre/bench-traced.elf"
         );
         assert!(files("hikey").contains("kernels/hikey/debug-user-timer-smp8.elf"));
     }
@@ -225,13 +251,21 @@ mod tests {
                 ..plain
             }),
             "the SDK has no kernel for kzm with `--kernel bench --abi domains`; it has those with: \
-             `--kernel debug`, `--kernel release`. A description with `schedule` needs several domains; build it in a \
+             `--kernel debug`, `--kernel release`, `--kernel debug --trace`, `--kernel bench --trace`. A description with `schedule` needs several domains; build it in a \
              checkout"
         );
         let log = Some(LogLevel::Info);
         assert!(error(Recipe { log, ..plain }).contains("`--kernel debug --log info`"));
-        let tracing = Some(&Tracing::default());
-        assert!(error(Recipe { tracing, ..plain }).contains("`--kernel debug --trace`"));
+        let last = Tracing {
+            keep: Keep::Last,
+            ..Tracing::default()
+        };
+        let tracing = Some(&last);
+        let kept = error(Recipe { tracing, ..plain });
+        assert!(
+            kept.contains("with `--kernel debug --trace --keep last`"),
+            "{kept}"
+        );
         let hardening = &all;
         assert!(error(Recipe { hardening, ..plain }).contains("`--kernel debug --harden all`"));
         let cores = Cores {

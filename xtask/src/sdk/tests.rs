@@ -32,6 +32,7 @@ fn an_unpacked_sdk_takes_the_place_of_a_checkout() {
         "LICENSE-MIT",
         "docs/src/ten-minutes.md",
         "tools/analyser/src/system.rs",
+        "tools/trace/src/main.rs",
         "tools/description/system.schema.json",
         "sim/src/system.rs",
         "userlib/component.ld",

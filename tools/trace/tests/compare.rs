@@ -44,7 +44,8 @@ fn a_slower_kernel_does_the_same_at_other_times() {
 #[test]
 fn the_first_other_event_is_told() {
     let one = traced(1);
-    let changes: [(Kind, fn(&mut trace_format::Event), &str); 5] = [
+    type Change = (Kind, fn(&mut trace_format::Event), &'static str);
+    let changes: [Change; 5] = [
         (
             Kind::Woken,
             |event| event.kind = Kind::Stopped.number(),
@@ -90,10 +91,9 @@ fn kinds_of_capabilities_may_have_other_numbers() {
         event.a = 78;
     }
     assert!(compare(&one, &other).is_ok());
-    let last = other.events.iter_mut().map(|one| &mut one.event);
+    let mut last = other.events.iter_mut().map(|one| &mut one.event);
     let last = last
-        .filter(|event| event.kind() == Some(Kind::Invocation) && event.a == 78)
-        .next_back()
+        .rfind(|event| event.kind() == Some(Kind::Invocation) && event.a == 78)
         .expect("there are several");
     last.a = 22;
     assert!(compare(&one, &other).is_err());

@@ -165,8 +165,9 @@ impl System {
     }
 
     /// A server, with a service that `make` makes at each start: that of its own program, or another one in its place. `make`
-    /// gets what the description gives the component, by name. It serves at the first endpoint of the component, and each request takes the longest execution time that the
-    /// description says, beside what the service takes by `work` and by calls.
+    /// gets what the description gives the component, by name. It serves at the first endpoint of the component, and each
+    /// request takes the longest execution time that the description says, beside what the service takes by `work` and by
+    /// calls.
     ///
     /// # Panics
     /// If the description has no such component, or an operation of which the protocol knows nothing.

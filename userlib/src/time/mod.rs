@@ -11,6 +11,7 @@ mod periodic;
 mod server;
 #[cfg(target_arch = "x86_64")]
 mod tsc;
+mod verdict;
 
 #[cfg(any(feature = "devices-virt", feature = "devices-zynqmp"))]
 pub use generic::Clock;
@@ -23,6 +24,7 @@ pub use periodic::Periodic;
 pub use server::{TimeClient, TimeServer};
 #[cfg(target_arch = "x86_64")]
 pub use tsc::Clock;
+pub use verdict::Verdict;
 
 use core::fmt;
 use core::ops::{Add, Sub};

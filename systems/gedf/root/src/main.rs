@@ -16,7 +16,7 @@ use dispatcher::source::YieldToTimeout;
 use dispatcher::{Configuration, Dispatcher, Event};
 use schedulers::{Arrivals, Cluster, Duration, LowTasks, ManyCores, Task};
 use userlib::cap::SchedControl;
-use userlib::time::{Clock, Load};
+use userlib::time::{Clock, Load, Verdict};
 use userlib::{BootInfo, CPtr, Environment, Microseconds, Result, boot, println};
 
 /// Period, budget and work of each task, in milliseconds. The work is less than the budget because cores of an emulator
@@ -85,14 +85,7 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
     }
     let (dispatches, migrations) = (counts.dispatches, counts.migrations);
     println!("{dispatches} dispatches, {migrations} migrations");
-    is_good &= in_time || REAL_TIME;
-    println!(
-        "{}",
-        match (is_good, in_time) {
-            (false, _) => "not as it should be",
-            (true, true) => "as it should be",
-            (true, false) => "as it can be on a busy host; on an idle one all would be in time",
-        }
-    );
-    Ok(usize::from(!is_good))
+    let verdict = Verdict::new(is_good, in_time, REAL_TIME);
+    println!("{verdict}");
+    Ok(verdict.exit_code())
 }

@@ -2,8 +2,11 @@
 
 use clap::Parser;
 
+use super::examples::TRACED;
+use super::fuzzer::CALLS_DIVISOR;
 use super::*;
-use crate::cli::{Cli, Command};
+use crate::cli::{AbiOption, Cli, Command, Kernel};
+use crate::test::filter::Filter;
 use crate::{project, temporary};
 
 #[test]

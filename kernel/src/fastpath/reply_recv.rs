@@ -9,8 +9,8 @@ use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap};
 use crate::object::{
-    Above, ContextFlags, Endpoint, EndpointState, Fault, NotificationState, PendingFault, Reply,
-    SchedContext, Thread, ThreadState, WaitQueue,
+    Above, ContextFlags, Endpoint, Fault, NotificationState, PendingFault, Reply, SchedContext,
+    Thread, ThreadState, WaitQueue,
 };
 use crate::slot::RawCap;
 use crate::token::Ptr;
@@ -221,7 +221,7 @@ impl<A: Arch> Kernel<A> {
             self[endpoint].set_only_receiver(Some(server));
         } else {
             others.insert(&mut self.objects, server);
-            self[endpoint].set_state(EndpointState::Receiving(others));
+            self[endpoint].set_queue(others);
         }
     }
 }

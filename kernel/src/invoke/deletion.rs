@@ -33,7 +33,9 @@ use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::{Cap, Zombie, ZombieSlots};
 use crate::instruments::checked;
-use crate::object::{IrqState, SchedContext, THREAD_SLOTS, Thread, ThreadSlot, thread_slot};
+use crate::object::{
+    IrqState, SchedContext, THREAD_SLOTS, Thread, ThreadSlot, WaitQueue, thread_slot,
+};
 use crate::sched::work;
 use crate::slot::Slot;
 use crate::token::Ptr;
@@ -202,12 +204,12 @@ impl<A: Arch> Kernel<A> {
     /// Wakes one thread that is blocked at the former endpoint or notification. Removes the zombie if there is none.
     #[cfg_attr(target_os = "none", optimize(size))]
     fn wake_one_or_remove(&mut self, slot: Ptr<Slot<A>>, zombie: Zombie<A>) {
-        let wakes = match zombie {
-            Zombie::Slots(_) => false,
-            Zombie::Endpoint(endpoint) => self.wake_one_at_endpoint(endpoint),
-            Zombie::Notification(notification) => self.wake_one_at_notification(notification),
+        let queue = match zombie {
+            Zombie::Slots(_) => WaitQueue::EMPTY,
+            Zombie::Endpoint(endpoint) => self[endpoint].queue(),
+            Zombie::Notification(notification) => self[notification].waiters(),
         };
-        if !wakes {
+        if !self.restart_first_of(queue) {
             self.remove_cap(slot);
         }
     }

@@ -2,9 +2,7 @@
 
 use super::Ipc;
 use crate::arch::{Arch, UserContext};
-use crate::object::{
-    Endpoint, EndpointState, Notification, PendingFault, Reply, Thread, ThreadState,
-};
+use crate::object::{Notification, PendingFault, Reply, Thread, ThreadState, WaitQueue};
 use crate::token::Ptr;
 
 impl<A: Arch> Ipc<A> {
@@ -43,17 +41,13 @@ impl<A: Arch> Ipc<A> {
         match self[thread].state {
             ThreadState::BlockedOnSend { endpoint, .. }
             | ThreadState::BlockedOnReceive { endpoint, .. } => {
-                let state = match self[thread].state {
-                    ThreadState::BlockedOnReceive { .. } => EndpointState::Receiving,
-                    _ => EndpointState::Sending,
-                };
                 let cursor = self.cancel_cursor_of(endpoint);
                 self.leave_endpoint(endpoint, thread);
                 self[thread].priority = priority;
-                self.wait_at(endpoint, thread, state);
+                self.wait_at(endpoint, thread);
                 // The cursor of a badge cancellation may be past the new place.
                 if let Some(cursor) = cursor {
-                    self.cancel_if_matching(endpoint, thread, &cursor);
+                    self.cancel_if_matching(thread, &cursor);
                 }
             }
             ThreadState::BlockedOnNotification { notification } => {
@@ -67,42 +61,26 @@ impl<A: Arch> Ipc<A> {
         }
     }
 
-    /// Restarts a thread after its blocking operation was cancelled; a thread with a pending fault becomes
+    /// Cancels the operation that a thread is blocked on, and restarts it; a thread with a pending fault becomes
     /// inactive instead.
-    pub(crate) fn restart_or_give_up(&mut self, thread: Ptr<Thread<A>>) {
-        self.stop_idling(thread);
-        if self[thread].fault.is_some() {
-            self[thread].fault = PendingFault::None;
-            self[thread].state = ThreadState::Inactive;
+    pub(super) fn cancel_and_restart(&mut self, thread: Ptr<Thread<A>>) {
+        let has_fault = self[thread].fault.is_some();
+        self.cancel_ipc(thread);
+        if has_fault {
             self.trace_stopped(thread);
         } else {
             self.wake(thread, ThreadState::Restart);
         }
     }
 
-    /// Restarts the first thread that waits at an endpoint, which is being deleted: the thread's lookup will
+    /// Restarts the first thread of the wait queue of an object that is being deleted: the thread's lookup will
     /// fail. Returns whether there was one.
-    pub(crate) fn wake_one_at_endpoint(&mut self, endpoint: Ptr<Endpoint<A>>) -> bool {
-        let Some(thread) = self[endpoint].queue().first(&self.objects) else {
-            return false;
-        };
-        if let Some(reply) = self[thread].state.reply() {
-            self[reply].set_thread(None);
+    pub(crate) fn restart_first_of(&mut self, queue: WaitQueue<A>) -> bool {
+        let first = queue.first(&self.objects);
+        if let Some(thread) = first {
+            self.cancel_and_restart(thread);
         }
-        self.leave_endpoint(endpoint, thread);
-        self.restart_or_give_up(thread);
-        true
-    }
-
-    /// Restarts the first thread that waits for a notification, which is being deleted: the thread's lookup
-    /// will fail. Returns whether there was one.
-    pub(crate) fn wake_one_at_notification(&mut self, notification: Ptr<Notification<A>>) -> bool {
-        let Some(thread) = self[notification].waiters().first(&self.objects) else {
-            return false;
-        };
-        self.leave_notification(notification, thread);
-        self.restart_or_give_up(thread);
-        true
+        first.is_some()
     }
 
     /// Stops a thread.

@@ -98,25 +98,19 @@ impl<A: Arch> Ipc<A> {
         let thread = cursor.next;
         let next = self[endpoint].queue().after(&self.objects, thread);
         self.set_cancel_cursor(endpoint, next.map(|next| CancelCursor { next, ..cursor }));
-        self.cancel_if_matching(endpoint, thread, &cursor);
+        self.cancel_if_matching(thread, &cursor);
         next.is_none()
     }
 
     /// Takes a sender out of the queue and restarts it, if the cancellation applies to it.
-    pub(super) fn cancel_if_matching(
-        &mut self,
-        endpoint: Ptr<Endpoint<A>>,
-        thread: Ptr<Thread<A>>,
-        cursor: &CancelCursor<A>,
-    ) {
+    pub(super) fn cancel_if_matching(&mut self, thread: Ptr<Thread<A>>, cursor: &CancelCursor<A>) {
         let is_meant = self[thread].last_cancel < cursor.number
             && matches!(
                 self[thread].state,
                 ThreadState::BlockedOnSend { badge, .. } if badge == cursor.badge
             );
         if is_meant {
-            self.leave_endpoint(endpoint, thread);
-            self.restart_or_give_up(thread);
+            self.cancel_and_restart(thread);
         }
     }
 

@@ -81,7 +81,7 @@ impl<A: Arch> Ipc<A> {
                     grant_reply,
                     call: flags.call,
                 };
-                self.wait_at(endpoint, sender, EndpointState::Sending);
+                self.wait_at(endpoint, sender);
                 self.trace_blocked(sender);
             }
             return;
@@ -204,7 +204,7 @@ impl<A: Arch> Ipc<A> {
                     self[reply].set_core(core);
                 }
                 self[receiver].state = ThreadState::BlockedOnReceive { endpoint, reply };
-                self.wait_at(endpoint, receiver, EndpointState::Receiving);
+                self.wait_at(endpoint, receiver);
                 self.trace_blocked(receiver);
             } else {
                 self[receiver].context.set_result(CAP, 0);
@@ -280,23 +280,19 @@ impl<A: Arch> Ipc<A> {
     }
 
     /// Puts a blocked thread into the queue of an endpoint.
-    pub(super) fn wait_at(
-        &mut self,
-        endpoint: Ptr<Endpoint<A>>,
-        thread: Ptr<Thread<A>>,
-        state: fn(WaitQueue<A>) -> EndpointState<A>,
-    ) {
+    pub(super) fn wait_at(&mut self, endpoint: Ptr<Endpoint<A>>, thread: Ptr<Thread<A>>) {
         self.leave_scheduler(thread);
         let mut queue = self[endpoint].queue();
         let core = queue.core_with(self[endpoint].core(), self[thread].core);
         self[endpoint].set_core(core);
         let is_first = queue.is_empty();
         queue.insert(&mut self.objects, thread);
-        let state = state(queue);
-        if is_first && matches!(state, EndpointState::Receiving(_)) {
+        if !is_first {
+            self[endpoint].set_queue(queue);
+        } else if let ThreadState::BlockedOnReceive { .. } = self[thread].state {
             self[endpoint].set_only_receiver(Some(thread));
         } else {
-            self[endpoint].set_state(state);
+            self[endpoint].set_only_sender(thread);
         }
     }
 }

@@ -138,26 +138,32 @@ impl<A: Arch> Endpoint<A> {
     /// one. The caller initialises the links of the thread.
     #[inline(always)]
     pub fn set_only_receiver(&mut self, thread: Option<Ptr<Thread<A>>>) {
-        let root = thread.map_or(0, |thread| thread.address() | RECEIVING | ONLY);
+        self.set_root(thread.map_or(0, |thread| thread.address() | RECEIVING | ONLY));
+    }
+
+    /// Replaces the empty wait queue by a single sender. The caller initialises the links of the thread.
+    pub fn set_only_sender(&mut self, thread: Ptr<Thread<A>>) {
+        self.set_root(thread.address() | SENDING);
+    }
+
+    /// Sets the root and the marks beside it.
+    #[inline(always)]
+    const fn set_root(&mut self, root: usize) {
         self.queue = root | self.queue & (HAS_THRESHOLD | CORE_MASK);
     }
 
     /// The threads that wait here, senders or receivers.
     #[inline(always)]
     pub fn queue(&self) -> WaitQueue<A> {
-        // SAFETY: the root is a thread in the queue, which leaves the queue before it is deleted; only the
-        // methods below and `set_only_receiver` write it.
+        // SAFETY: the root is a thread in the queue, which leaves the queue before it is deleted; only
+        // `set_root` writes it.
         WaitQueue::from_root(unsafe { Ptr::from_address(self.queue & !MARKS) })
     }
 
-    /// Sets the queue after a thread has left it. If it is empty, the endpoint is idle.
+    /// Sets the queue after a thread has left it or joined others. If it is empty, the endpoint is idle.
     pub fn set_queue(&mut self, queue: WaitQueue<A>) {
-        self.set_marked(queue, self.queue & WAITING);
-    }
-
-    fn set_marked(&mut self, queue: WaitQueue<A>, mark: usize) {
-        let root = queue.root().map_or(0, |root| root.address() | mark);
-        self.queue = root | self.queue & (HAS_THRESHOLD | CORE_MASK);
+        let mark = self.queue & WAITING;
+        self.set_root(queue.root().map_or(0, |root| root.address() | mark));
     }
 
     /// The threads that wait here.
@@ -166,18 +172,6 @@ impl<A: Arch> Endpoint<A> {
             SENDING | CANCELLING => EndpointState::Sending(self.queue()),
             RECEIVING => EndpointState::Receiving(self.queue()),
             _ => EndpointState::Idle,
-        }
-    }
-
-    /// Sets the threads that wait here; an empty queue makes the endpoint idle.
-    pub fn set_state(&mut self, state: EndpointState<A>) {
-        match state {
-            EndpointState::Idle => self.set_marked(WaitQueue::EMPTY, 0),
-            EndpointState::Sending(queue) if self.is_cancelling() => {
-                self.set_marked(queue, CANCELLING);
-            }
-            EndpointState::Sending(queue) => self.set_marked(queue, SENDING),
-            EndpointState::Receiving(queue) => self.set_marked(queue, RECEIVING),
         }
     }
 

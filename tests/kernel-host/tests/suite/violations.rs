@@ -20,8 +20,8 @@ use kernel::invariants::{
     check_notification, check_preempted, check_reply,
 };
 use kernel::object::{
-    Above, EndpointState, Fault, Membership, NotificationState, PendingFault, Progress,
-    ThreadState, WaitQueue, YieldAnswer,
+    Above, Fault, Membership, NotificationState, PendingFault, Progress, ThreadState, WaitQueue,
+    YieldAnswer,
 };
 use kernel::time::Ticks;
 
@@ -429,10 +429,7 @@ fn waiting_queues() {
     });
     caught(waits, |system, reach| {
         let (here, thread) = (system.endpoint(), system.receiver.thread);
-        let EndpointState::Receiving(queue) = system.kernel()[here].state() else {
-            panic!("no receiver waits");
-        };
-        system.kernel()[here].set_state(EndpointState::Sending(queue));
+        system.kernel()[here].set_only_sender(thread);
         assert_eq!(system.kernel()[thread].membership, Membership::Waiting);
         endpoint(system, reach)
     });

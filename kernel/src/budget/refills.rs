@@ -1,6 +1,5 @@
 //! Operations on a list of replenishments.
 
-use super::ring::origin;
 use super::{Entry, Refill, RefillRing};
 use crate::time::Ticks;
 
@@ -19,7 +18,7 @@ impl<'a> Refills<'a> {
     #[inline(always)]
     pub fn new(ring: &'a mut RefillRing, entries: &'a mut [Entry], budget: Ticks) -> Self {
         debug_assert!(entries.len() >= ring.capacity());
-        let origin = ring.tail().map_or(0, |tail| origin(entries[tail], budget));
+        let origin = ring.total_consumed(entries, budget);
         Self {
             ring,
             entries,
@@ -110,11 +109,6 @@ impl<'a> Refills<'a> {
         self.head().time <= now
     }
 
-    /// Whether the head, less `usage`, still holds the smallest budget.
-    pub fn is_sufficient(&self, usage: Ticks, minimum: Ticks) -> bool {
-        self.head().amount.saturating_sub(usage) >= minimum
-    }
-
     /// Adds a replenishment at the end, or merges it into the last one.
     #[inline(always)]
     fn schedule(&mut self, refill: Refill) {
@@ -173,6 +167,12 @@ impl<'a> Refills<'a> {
                 break;
             }
         }
+        self.use_rest(usage, period, minimum);
+    }
+
+    /// Less than the head was used. If less than the smallest budget is left of it, it is merged into its successor.
+    #[inline(always)]
+    fn use_rest(&mut self, usage: Ticks, period: Ticks, minimum: Ticks) {
         let head = self.head();
         if usage > Ticks::ZERO && head.amount > usage {
             self.use_part(head, usage, period);
@@ -303,13 +303,7 @@ impl<'a> Refills<'a> {
                 self.use_head(period);
             }
         };
-        let head = self.head();
-        if rest > Ticks::ZERO && head.amount > rest {
-            self.use_part(head, rest, period);
-        }
-        if self.head().amount < minimum {
-            self.merge_until(minimum, Ticks::NEVER);
-        }
+        self.use_rest(rest, period, minimum);
         used
     }
 

@@ -59,7 +59,7 @@ impl Entry {
 }
 
 /// The origin of the totals of a list that ends with `tail`: all amounts add up to the budget.
-pub(super) const fn origin(tail: Entry, budget: Ticks) -> u64 {
+const fn origin(tail: Entry, budget: Ticks) -> u64 {
     tail.total.wrapping_sub(budget.0)
 }
 
@@ -141,7 +141,8 @@ impl RefillRing {
         (self.front(), tail)
     }
 
-    /// Total consumed: the sum of all amounts ever used up. It advances with each charge.
+    /// Total consumed, the total before the head: the sum of all amounts ever used up. It advances with each charge.
+    #[inline(always)]
     pub fn total_consumed(&self, entries: &[Entry], budget: Ticks) -> u64 {
         self.tail().map_or(0, |tail| origin(entries[tail], budget))
     }
@@ -152,7 +153,7 @@ impl RefillRing {
         entries: &'a [Entry],
         budget: Ticks,
     ) -> impl Iterator<Item = Refill> + 'a {
-        let mut before = self.tail().map_or(0, |tail| origin(entries[tail], budget));
+        let mut before = self.total_consumed(entries, budget);
         (0..self.len()).map(move |position| {
             let entry = entries[self.index(position)];
             entry.refill(core::mem::replace(&mut before, entry.total))

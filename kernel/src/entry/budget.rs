@@ -178,7 +178,7 @@ impl<A: Arch> Kernel<A> {
         self.answer_call(thread, 0, &[]);
         let left = self[context].head().amount;
         if left.saturating_sub(self.core.consumed) < needed
-            && self.merge_replenishments(context, needed, true) == Funding::Later
+            && self.merge_replenishments(context, needed, true) == Ok(Funding::Later)
         {
             self.wait_for_time(thread);
         }

@@ -4,7 +4,7 @@ use crate::Kernel;
 use crate::arch::{Arch, Exit, UserContext};
 use crate::console::debug_line;
 use crate::instruments::checked;
-use crate::object::{IrqState, Membership, Thread, ThreadState};
+use crate::object::{Membership, Thread, ThreadState};
 use crate::sched::Decision;
 use crate::token::Ptr;
 
@@ -85,7 +85,7 @@ impl<A: Arch> Kernel<A> {
     /// blocked, or if any fault found no handler.
     fn end_if_dead(&self, last: Option<Ptr<Thread<A>>>) {
         let time_comes = self.core.release.is_awaited();
-        let interrupts = self.irqs.iter().any(|line| line.state == IrqState::Issued);
+        let interrupts = self.irqs.iter().any(|line| line.is_issued);
         let mut domains = 0..abi::config::DOMAINS as u8;
         let turn_comes = domains.any(|domain| self.core.ready.hint(domain).is_some());
         // The future of other cores is not known here.

@@ -90,9 +90,7 @@ impl<A: Arch> Kernel<A> {
     /// Whether the current context holds the smallest budget after `used`, and nothing else ends its use. The budget
     /// check threshold would not do: it is zero while this core is traced.
     fn outlasts(&self, context: Ptr<SchedContext<A>>, used: Ticks) -> bool {
-        let object = &self[context];
-        !object.flags.contains(ContextFlags::NEEDS_CHECK)
-            && object.head().amount.saturating_sub(used) >= self.min_budget()
+        !self[context].flags.contains(ContextFlags::NEEDS_CHECK) && self.has_left(context, used)
     }
 
     /// Whether reporting to the timeout handler of a thread, if there is one, is core-local.

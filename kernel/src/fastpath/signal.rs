@@ -8,7 +8,7 @@ use super::{Eligible, NotEligible, SystemCall, eligible};
 use crate::Kernel;
 use crate::arch::{Arch, Irq, UserContext};
 use crate::cap::Cap;
-use crate::object::{IrqState, Notification, NotificationState, Thread, ThreadState, WaitQueue};
+use crate::object::{Notification, NotificationState, Thread, ThreadState, WaitQueue};
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
@@ -19,7 +19,7 @@ impl<A: Arch> Kernel<A> {
         let Cap::Notification(cap) = entry.notification.cap() else {
             return Err(NotEligible);
         };
-        eligible(entry.state == IrqState::Issued && cap.rights.contains(Rights::WRITE))?;
+        eligible(entry.is_issued && cap.rights.contains(Rights::WRITE))?;
         let next = self.fast_signal(current, cap.object, cap.badge)?;
         self.arch.mask_interrupt(irq, true);
         Ok(next)

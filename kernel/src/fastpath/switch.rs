@@ -64,8 +64,7 @@ impl<A: Arch> Kernel<A> {
         // Without a timer, the slow path finds that the context needs no checks any more.
         let timer = self.timer_of(context);
         eligible(reading.now < timer && timer < Ticks::NEVER)?;
-        let left = self[context].head().amount.saturating_sub(reading.consumed);
-        eligible(left >= self.min_budget())
+        eligible(self.has_left(context, reading.consumed))
     }
 
     /// Reads the clock. Not eligible unless a limit of `context`, the current one, is the only reason for a budget
@@ -80,8 +79,7 @@ impl<A: Arch> Kernel<A> {
         let limit = self.limit_of(context).ok_or(NotEligible)?;
         let reading = self.reading();
         eligible(limit > reading.consumed.saturating_sub(self.core.consumed))?;
-        let left = self[context].head().amount.saturating_sub(reading.consumed);
-        eligible(left >= self.min_budget())?;
+        eligible(self.has_left(context, reading.consumed))?;
         Ok(reading)
     }
 

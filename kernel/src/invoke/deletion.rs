@@ -33,9 +33,7 @@ use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::{Cap, Zombie, ZombieSlots};
 use crate::instruments::checked;
-use crate::object::{
-    IrqState, SchedContext, THREAD_SLOTS, Thread, ThreadSlot, WaitQueue, thread_slot,
-};
+use crate::object::{SchedContext, THREAD_SLOTS, Thread, ThreadSlot, WaitQueue, thread_slot};
 use crate::sched::work;
 use crate::slot::Slot;
 use crate::token::Ptr;
@@ -117,7 +115,7 @@ impl<A: Arch> Kernel<A> {
                 let stored = self.irqs.slot(irq);
                 self.delete(stored)?;
                 // Only after the deletion above, which can be preempted.
-                self.irqs[irq.0].state = IrqState::Free;
+                self.irqs[irq.0].is_issued = false;
                 None
             }
             Cap::Arch(cap) => {

@@ -6,13 +6,12 @@ use super::{Answer, Error, Failure, Invocation, Outcome, ensure};
 use crate::Kernel;
 use crate::arch::{Arch, Irq};
 use crate::cap::Cap;
-use crate::object::IrqState;
 use crate::slot::Slot;
 use crate::token::Ptr;
 
 /// Whether no handler for this line can be issued now.
 pub(crate) fn is_taken<A: Arch>(kernel: &Kernel<A>, irq: Irq) -> bool {
-    kernel.arch.is_reserved(irq) || kernel.irqs[irq.0].state == IrqState::Issued
+    kernel.arch.is_reserved(irq) || kernel.irqs[irq.0].is_issued
 }
 
 impl<A: Arch> Kernel<A> {
@@ -20,7 +19,7 @@ impl<A: Arch> Kernel<A> {
     /// line.
     #[cfg_attr(target_os = "none", optimize(size))]
     pub fn issue_irq_handler(&mut self, irq: Irq, control: Ptr<Slot<A>>, slot: Ptr<Slot<A>>) {
-        self.irqs[irq.0].state = IrqState::Issued;
+        self.irqs[irq.0].is_issued = true;
         self.insert_copy(control, slot, Cap::IrqHandler(irq));
         self.arch.mask_interrupt(irq, false);
     }
@@ -92,7 +91,7 @@ impl<A: Arch> Kernel<A> {
             return;
         };
         if let Cap::Notification(cap) = entry.notification.cap()
-            && entry.state == IrqState::Issued
+            && entry.is_issued
             && cap.rights.contains(Rights::WRITE)
         {
             self.signal(cap.object, cap.badge);

@@ -14,7 +14,7 @@ use abi::{MessageInfo, WORD_BITS};
 use super::{InvocationFlags, Ipc, Receiver};
 use crate::arch::{Arch, UserContext};
 use crate::cap::EndpointCap;
-use crate::error::Error;
+use crate::error::{Error, allow};
 use crate::object::{
     ContextFlags, Endpoint, EndpointState, EndpointThreshold, PendingFault, Progress, SchedContext,
     Thread, ThreadState,
@@ -22,16 +22,6 @@ use crate::object::{
 use crate::sched::Funding;
 use crate::time::Ticks;
 use crate::token::Ptr;
-
-/// The result of the check of a sender against an endpoint threshold.
-enum Admission {
-    /// The message is sent.
-    Pass,
-    /// The sender waits for replenishments, and restarts its system call when it has enough budget.
-    Defer,
-    /// The message is not sent.
-    Refuse(Error),
-}
 
 impl<A: Arch> Ipc<A> {
     /// Sends to an endpoint with a threshold. `sender` is the current thread.
@@ -47,13 +37,13 @@ impl<A: Arch> Ipc<A> {
             return;
         };
         match self.admit(sender, threshold, flags) {
-            Admission::Pass => {}
-            Admission::Defer => {
+            Ok(Funding::Available) => {}
+            Ok(Funding::Later) => {
                 let needed = self.needed(threshold);
                 self.trace_deferred(sender, needed);
                 return self.defer(sender);
             }
-            Admission::Refuse(error) => return self.refuse(sender, flags, error),
+            Err(error) => return self.refuse(sender, flags, error),
         }
         let receiver = match self[endpoint].state() {
             EndpointState::Receiving(queue) => queue.first(&self.objects),
@@ -114,37 +104,31 @@ impl<A: Arch> Ipc<A> {
         threshold.time + self.min_budget()
     }
 
-    /// Checks a sender against an endpoint threshold.
+    /// Checks a sender against an endpoint threshold. The message is sent when the sender has the budget; if that is later,
+    /// the sender restarts its system call then. With an error it is not sent.
     fn admit(
         &mut self,
         sender: Ptr<Thread<A>>,
         threshold: EndpointThreshold,
         flags: InvocationFlags,
-    ) -> Admission {
-        let Some(context) = self[sender].sched_context.filter(|_| flags.donate) else {
-            return Admission::Refuse(Error::IllegalOperation);
-        };
+    ) -> Result<Funding, Error> {
+        let context = self[sender].sched_context.filter(|_| flags.donate);
+        let context = context.ok_or(Error::IllegalOperation)?;
         let limit = self.limit_of(context);
-        if limit.is_some() && !(flags.call && threshold.has(LIMIT)) {
-            return Admission::Refuse(Error::IllegalOperation);
-        }
+        allow(limit.is_none() || flags.call && threshold.has(LIMIT))?;
         let needed = self.needed(threshold);
         // The most that the context can ever have available.
         let most = self[context].budget.min(limit.unwrap_or(Ticks::NEVER));
         if most < needed {
             let needed = self.arch.clock().microseconds(needed);
-            return Admission::Refuse(self.too_small(needed, most));
+            return Err(self.too_small(needed, most));
         }
         let left = self[context].head().amount;
         let left = left.saturating_sub(self.core.consumed);
         if left + self.retry_credit(context) >= needed {
-            return Admission::Pass;
+            return Ok(Funding::Available);
         }
-        match self.merge_replenishments(context, needed, flags.blocking) {
-            Funding::Available => Admission::Pass,
-            Funding::Later => Admission::Defer,
-            Funding::Missing => Admission::Refuse(Error::IllegalOperation),
-        }
+        self.merge_replenishments(context, needed, flags.blocking)
     }
 
     /// The time that a deferred sender has consumed since it was deferred, if it is at most the smallest

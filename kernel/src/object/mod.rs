@@ -15,7 +15,7 @@ mod wait_queue;
 pub use breakpoint::{Access, Breakpoint, BreakpointNumbers};
 pub use domain::{DomainEntry, DomainSchedule, MAX_DURATION};
 pub use endpoint::{Endpoint, EndpointState, EndpointThreshold};
-pub use irq::{IrqEntry, IrqState};
+pub use irq::IrqEntry;
 pub use notification::{Notification, NotificationState};
 pub use owned::{CORE_MASK, CORE_SHIFT, NO_CORE, core_bits};
 pub use reply::{Above, Reply};

@@ -53,11 +53,16 @@ impl<A: Arch> Scheduler<A> {
         }
     }
 
+    /// Whether the head replenishment of a context still holds the smallest budget after `used`.
+    #[inline(always)]
+    pub(crate) fn has_left(&self, context: Ptr<SchedContext<A>>, used: Ticks) -> bool {
+        self[context].head().amount.saturating_sub(used) >= self.min_budget()
+    }
+
     /// What ends the use of the current context, which is configured, if anything does.
     #[inline(always)]
     pub(crate) fn spent(&mut self, context: Ptr<SchedContext<A>>) -> Option<Spent> {
-        let (consumed, minimum) = (self.core.consumed, self.min_budget());
-        if !self[context].refills().is_sufficient(consumed, minimum) {
+        if !self.has_left(context, self.core.consumed) {
             Some(Spent::Budget)
         } else if self.limit_of(context) == Some(Ticks::ZERO) {
             Some(Spent::Limit)

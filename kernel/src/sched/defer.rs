@@ -2,20 +2,18 @@
 
 use super::Scheduler;
 use crate::arch::Arch;
-use crate::error::Error;
+use crate::error::{Error, allow};
 use crate::object::{SchedContext, Thread};
 use crate::time::{Microseconds, Ticks};
 use crate::token::Ptr;
 
-/// Whether a context has the budget that a thread needs.
+/// When a context has the budget that a thread needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Funding {
-    /// It has.
+    /// It has it now.
     Available,
-    /// It will have, when its head is due, or in its next timeslice.
+    /// When its head is due, or in its next timeslice.
     Later,
-    /// It has not, and the thread was not to wait.
-    Missing,
 }
 
 impl<A: Arch> Scheduler<A> {
@@ -28,34 +26,32 @@ impl<A: Arch> Scheduler<A> {
     }
 
     /// The current context has too little budget available. Merges as many due replenishments as needed. If
-    /// they do not suffice, merges later ones, too, unless the thread may not wait.
+    /// they do not suffice, merges later ones, too.
+    ///
+    /// # Errors
+    /// [`Error::IllegalOperation`] if the thread would have to wait, and may not.
     pub(crate) fn merge_replenishments(
         &mut self,
         context: Ptr<SchedContext<A>>,
         needed: Ticks,
         may_wait: bool,
-    ) -> Funding {
-        if !may_wait && self[context].is_round_robin() {
-            return Funding::Missing;
-        }
+    ) -> Result<Funding, Error> {
+        allow(may_wait || !self[context].is_round_robin())?;
         self.commit_time();
         self.core.reprogram = true;
         if self[context].is_round_robin() {
             self[context].slice().renew();
             self.trace_head(context);
-            return Funding::Later;
+            return Ok(Funding::Later);
         }
         let now = self.core.now;
         let latest = if may_wait { Ticks::NEVER } else { now };
-        if !self[context].refills().merge_until(needed, latest) {
-            return Funding::Missing;
-        }
+        allow(self[context].refills().merge_until(needed, latest))?;
         self.trace_head(context);
-        if self[context].refills().is_ready(now) {
-            Funding::Available
-        } else {
-            Funding::Later
-        }
+        Ok(match self[context].refills().is_ready(now) {
+            true => Funding::Available,
+            false => Funding::Later,
+        })
     }
 
     /// Lets the current thread wait for the merged replenishment, or for its next timeslice.

@@ -68,10 +68,10 @@ impl<A: Arch> Scheduler<A> {
             self.detach_current_context(context);
         }
         self.update_time();
-        let (used, minimum) = (self.core.consumed, self.min_budget());
+        let used = self.core.consumed;
         if let Some(context) = self.core.current_context
             && self[context].is_configured()
-            && !self[context].refills().is_sufficient(used, minimum)
+            && !self.has_left(context, used)
         {
             self.charge_slice(context, used);
             self.entry_lock.timeslice_ended = true;

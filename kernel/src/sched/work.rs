@@ -46,10 +46,8 @@ impl<A: Arch> Scheduler<A> {
         let waits = self.is_interrupt_pending() || self.is_contended();
         self.update_time();
         let exhausted = self.core.consumed >= self.core.check_threshold
-            && self.core.current_context.is_some_and(|context| {
-                let (consumed, minimum) = (self.core.consumed, self.min_budget());
-                !self[context].refills().is_sufficient(consumed, minimum)
-            });
+            && (self.core.current_context)
+                .is_some_and(|context| !self.has_left(context, self.core.consumed));
         preempt_if(waits || exhausted || self.domain_expired())
     }
 

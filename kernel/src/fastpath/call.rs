@@ -107,7 +107,7 @@ impl<A: Arch> Kernel<A> {
             }
             What::Message(_) | What::Fault(_) => None,
         };
-        let context = self.current_context_or_decline()?;
+        let context = self.core.current_context.ok_or(NotEligible)?;
         if self[server].sched_context.is_some() {
             eligible(transfer.is_none())?;
             let reading = self.read_clock_of_payer(caller, context)?;
@@ -146,7 +146,7 @@ impl<A: Arch> Kernel<A> {
         let reading = admission.reading;
         let reply = self.reply_of(server)?.ok_or(NotEligible)?;
         eligible(self[server].sched_context.is_none())?;
-        let context = self.current_context_or_decline()?;
+        let context = self.core.current_context.ok_or(NotEligible)?;
         self.runs_after_block(caller, server, reading.now)?;
 
         self.commit_reading(Some(reading));
@@ -220,7 +220,7 @@ impl<A: Arch> Kernel<A> {
         Ok(self.wake_beside(sender, receiver, reading, available))
     }
 
-    /// The first receiver of the wait queue, and whether it is the only one.
+    /// The first receiver of an endpoint, and whether it is the only one.
     #[inline(always)]
     pub(super) fn first_receiver(
         &self,
@@ -233,8 +233,9 @@ impl<A: Arch> Kernel<A> {
         self.first_of(WaitQueue::from_root(Some(root)))
     }
 
+    /// The first thread of a wait queue, and whether it is the only one.
     #[inline(always)]
-    fn first_of(&self, queue: WaitQueue<A>) -> Eligible<(Ptr<Thread<A>>, bool)> {
+    pub(super) fn first_of(&self, queue: WaitQueue<A>) -> Eligible<(Ptr<Thread<A>>, bool)> {
         if let Some(only) = queue.only(&self.objects) {
             return Ok((only, true));
         }
@@ -253,7 +254,7 @@ impl<A: Arch> Kernel<A> {
         let is_limited = flags == LIMIT;
         eligible(is_limited || flags == 0)?;
         self.is_on_this_core(self[endpoint].core())?;
-        let context = self.current_context_or_decline()?;
+        let context = self.core.current_context.ok_or(NotEligible)?;
         let reading = self.read_clock_if_paid()?;
         let left = self[context].head().amount;
         eligible(left.saturating_sub(reading.consumed) >= time + self.min_budget())?;

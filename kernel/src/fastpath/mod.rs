@@ -52,7 +52,7 @@ pub use layout::{Layout, NO_MEMBER};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
-use crate::config::{BIG_LOCK, CORES};
+use crate::config::BIG_LOCK;
 use crate::cores::CoreHandle;
 use crate::instruments::{CHECKED, checked};
 use crate::object::Thread;
@@ -222,7 +222,7 @@ impl<A: Arch> Kernel<A> {
     /// Not eligible unless `core`, the owning core of an object, is this core.
     #[inline(always)]
     fn is_on_this_core(&self, core: u8) -> Eligible<()> {
-        eligible(CORES == 1 || usize::from(core) == self.core.id)
+        eligible(self.is_own_core(core))
     }
 
     /// Checks the invariants after a fast path, in kernels that check them.

@@ -58,7 +58,7 @@ impl<A: Arch> Kernel<A> {
         }
         let fault = self[caller].fault.get();
         eligible(fault.is_none_or(|fault| applies_reply(fault, call.info)))?;
-        let context = self.current_context_or_decline()?;
+        let context = self.core.current_context.ok_or(NotEligible)?;
         let transfer = prepare(self, reply_cap, caller)?;
 
         let reading = match self[reply].above {
@@ -142,7 +142,7 @@ impl<A: Arch> Kernel<A> {
         caller: Ptr<Thread<A>>,
     ) -> Eligible<Ptr<Thread<A>>> {
         let server = call.thread;
-        let context = self.current_context_or_decline()?;
+        let context = self.core.current_context.ok_or(NotEligible)?;
         eligible(self[caller].sched_context.is_none() && self[caller].outer_limit.is_none())?;
         let reading = self.read_clock_within_limit(context)?;
         self.runs_after_block(server, caller, reading.now)?;

@@ -34,30 +34,37 @@ impl<A: Arch> Kernel<A> {
         badge: usize,
     ) -> Eligible<Ptr<Thread<A>>> {
         self.is_on_this_core(self[notification].core)?;
-        let mut queue = match self[notification].state {
-            NotificationState::Active(word) => {
-                let reading = self.read_clock_if_needed()?;
-                self.commit_reading(reading);
-                self[notification].state = NotificationState::Active(word | badge);
-                return Ok(sender);
-            }
+        let word = match self[notification].state {
+            NotificationState::Active(word) => word,
             NotificationState::Idle => {
                 eligible(self[notification].bound_thread.is_none())?;
-                let reading = self.read_clock_if_needed()?;
-                self.commit_reading(reading);
-                self[notification].state = NotificationState::Active(badge);
-                return Ok(sender);
+                0
             }
-            NotificationState::Waiting(queue) => queue,
+            NotificationState::Waiting(queue) => {
+                return self.wake_waiting(sender, notification, queue, badge);
+            }
         };
-        let only = queue.only(&self.objects);
-        let first = only.or_else(|| queue.first(&self.objects));
-        let thread = first.ok_or(NotEligible)?;
+        let reading = self.read_clock_if_needed()?;
+        self.commit_reading(reading);
+        self[notification].state = NotificationState::Active(word | badge);
+        Ok(sender)
+    }
+
+    /// Wakes the first thread that waits for a signal.
+    #[inline(always)]
+    fn wake_waiting(
+        &mut self,
+        sender: Ptr<Thread<A>>,
+        notification: Ptr<Notification<A>>,
+        mut queue: WaitQueue<A>,
+        badge: usize,
+    ) -> Eligible<Ptr<Thread<A>>> {
+        let (thread, is_alone) = self.first_of(queue)?;
         let reading = self.read_clock_if_paid()?;
         let available = self.can_run(thread, reading.now)?;
         self.is_decided_between(sender, thread, reading.now)?;
 
-        if only.is_some() {
+        if is_alone {
             WaitQueue::remove_only(&mut self.objects, thread);
             self[notification].state = NotificationState::Idle;
         } else {
@@ -105,15 +112,9 @@ impl<A: Arch> Kernel<A> {
         self.is_on_this_core(self[cap.object].core)?;
         let bound = self[cap.object].bound_thread;
         eligible(bound.is_none_or(|bound| bound == thread))?;
-        let word = match self[cap.object].state {
-            NotificationState::Active(word) => word,
-            _ if call.number != WAIT => return Err(NotEligible),
-            NotificationState::Idle => {
-                return self.wait_beside(thread, cap.object, WaitQueue::EMPTY);
-            }
-            NotificationState::Waiting(queue) => {
-                return self.wait_beside(thread, cap.object, queue);
-            }
+        let NotificationState::Active(word) = self[cap.object].state else {
+            eligible(call.number == WAIT)?;
+            return self.wait_beside(thread, cap.object);
         };
         let reading = self.read_clock_if_needed()?;
         self.commit_reading(reading);
@@ -128,7 +129,6 @@ impl<A: Arch> Kernel<A> {
         &mut self,
         thread: Ptr<Thread<A>>,
         notification: Ptr<Notification<A>>,
-        mut queue: WaitQueue<A>,
     ) -> Eligible<Ptr<Thread<A>>> {
         let next = self.first_ready()?;
         let context = self.plain_context(next)?;
@@ -138,6 +138,7 @@ impl<A: Arch> Kernel<A> {
         let available = self.is_first(next, context, reading)?;
 
         self[thread].state = ThreadState::BlockedOnNotification { notification };
+        let mut queue = self[notification].waiters();
         queue.insert(&mut self.objects, thread);
         self[notification].state = NotificationState::Waiting(queue);
         self.commit_reading(Some(reading));

@@ -15,12 +15,14 @@ pub(super) struct ClockReading {
     pub(super) consumed: Ticks,
 }
 
-/// A context that can be used now, and has no limit; a timer only if a fast path says so.
+/// A context that can be used now, and has no limit.
 #[derive(Clone, Copy)]
 pub(super) struct Available<A: Arch> {
     context: Ptr<SchedContext<A>>,
     /// The head replenishment.
     amount: Ticks,
+    /// The timer that is set for it.
+    timer: Option<Ticks>,
 }
 
 impl<A: Arch> Kernel<A> {
@@ -92,15 +94,6 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// The last reading of the clock.
-    #[inline(always)]
-    pub(super) fn last_reading(&self) -> ClockReading {
-        ClockReading {
-            now: self.core.now,
-            consumed: self.core.consumed,
-        }
-    }
-
     /// Reads the clock.
     #[inline(always)]
     fn reading(&self) -> ClockReading {
@@ -124,12 +117,6 @@ impl<A: Arch> Kernel<A> {
         eligible(reading.now < self.core.timer_deadline.time())?;
         eligible(reading.now < self.core.release.earliest(self.core.current_domain()))?;
         Ok(Some(reading))
-    }
-
-    /// The current scheduling context.
-    #[inline(always)]
-    pub(super) fn current_context_or_decline(&self) -> Eligible<Ptr<SchedContext<A>>> {
-        self.core.current_context.ok_or(NotEligible)
     }
 
     /// Whether `next` is in the current domain of this core.
@@ -181,11 +168,20 @@ impl<A: Arch> Kernel<A> {
 
     /// The same of a context for which a timer will be set.
     #[inline(always)]
-    pub(super) fn can_run_until(&self, next: Ptr<Thread<A>>, now: Ticks) -> Eligible<Available<A>> {
+    pub(super) fn can_run_until(
+        &self,
+        next: Ptr<Thread<A>>,
+        now: Ticks,
+        timer: Ticks,
+    ) -> Eligible<Available<A>> {
         let context = self[next].sched_context.ok_or(NotEligible)?;
         eligible(self.is_in_current_domain(next) && self[context].is_configured())?;
         eligible(self[context].has_at_most_a_timer())?;
-        self.has_budget_on(context, now)
+        let available = self.has_budget_on(context, now)?;
+        Ok(Available {
+            timer: Some(timer),
+            ..available
+        })
     }
 
     #[inline(always)]
@@ -196,8 +192,11 @@ impl<A: Arch> Kernel<A> {
     ) -> Eligible<Available<A>> {
         let head = self[context].head();
         eligible(head.time <= now && head.amount >= self.min_budget())?;
-        let amount = head.amount;
-        Ok(Available { context, amount })
+        Ok(Available {
+            context,
+            amount: head.amount,
+            timer: None,
+        })
     }
 
     /// The ready thread that runs when the current thread blocks, if [`Kernel::is_first`].
@@ -334,17 +333,6 @@ impl<A: Arch> Kernel<A> {
         self.switch_context(next, available, true);
     }
 
-    /// The same with a timer.
-    #[inline(always)]
-    pub(super) fn switch_until(
-        &mut self,
-        next: Ptr<Thread<A>>,
-        available: Available<A>,
-        timer: Ticks,
-    ) {
-        self.switch_context_until(next, available, true, Some(timer));
-    }
-
     /// Puts the current thread, which is in no queue, at the front of its ready queue.
     #[inline(always)]
     pub(super) fn set_aside(&mut self, current: Ptr<Thread<A>>) {
@@ -376,19 +364,12 @@ impl<A: Arch> Kernel<A> {
         available: Available<A>,
         wakes: bool,
     ) {
-        self.switch_context_until(next, available, wakes, None);
-    }
-
-    #[inline(always)]
-    fn switch_context_until(
-        &mut self,
-        next: Ptr<Thread<A>>,
-        available: Available<A>,
-        wakes: bool,
-        timer: Option<Ticks>,
-    ) {
         self.commit_time();
-        let Available { context, amount } = available;
+        let Available {
+            context,
+            amount,
+            timer,
+        } = available;
         self.core.current = Some(next);
         self.core.current_context = Some(context);
         let is_kept = self[context].is_round_robin()

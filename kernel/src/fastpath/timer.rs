@@ -14,36 +14,19 @@ use crate::sched::Spent;
 use crate::time::Ticks;
 use crate::token::Ptr;
 
-/// What ends the use of a context.
-#[derive(Clone, Copy)]
-enum End {
-    /// Its budget; it may have a timer.
-    Budget { timed: bool },
-    /// Its timer.
-    Timer,
-}
-
-impl End {
-    /// The flags in the message to the timeout handler, if it has the long format.
-    #[inline(always)]
-    fn flags(self) -> Option<usize> {
-        match self {
-            Self::Budget { timed } => timed.then_some(0),
-            Self::Timer => Some(timeout_flags::INSTANT),
-        }
-    }
-}
-
 impl<A: Arch> Kernel<A> {
     /// Handles a timer interrupt, after the clock was read.
     pub(crate) fn fast_timer(&mut self) -> Eligible<Ptr<Thread<A>>> {
         eligible(abi::config::DOMAINS == 1)?;
-        let reading = self.last_reading();
+        let reading = ClockReading {
+            now: self.core.now,
+            consumed: self.core.consumed,
+        };
         if reading.consumed < self.core.check_threshold {
             return self.fast_release(reading);
         }
         let thread = self.core.current.ok_or(NotEligible)?;
-        let context = self.current_context_or_decline()?;
+        let context = self.core.current_context.ok_or(NotEligible)?;
         self.fast_timeout(thread, context, reading)
     }
 
@@ -59,7 +42,7 @@ impl<A: Arch> Kernel<A> {
             return Err(NotEligible);
         };
         eligible(is_handler(&handler))?;
-        let end = self.end_of(context)?;
+        let (end, has_timer) = self.end_of(context)?;
         let (server, is_alone) = self.first_receiver(handler.object)?;
         let reply = self.reply_of(server)?.ok_or(NotEligible)?;
         let available = self.can_run(server, reading.now)?;
@@ -69,44 +52,48 @@ impl<A: Arch> Kernel<A> {
         let first = (self.core.ready).first_normal(domain, self[server].priority);
         eligible(first.is_some())?;
 
-        match end {
-            End::Budget { .. } => self.charge_slice(context, reading.consumed),
-            End::Timer => self.commit_time(),
-        }
+        let flags = if let Spent::Timer = end {
+            self.commit_time();
+            timeout_flags::INSTANT
+        } else {
+            self.charge_slice(context, reading.consumed);
+            0
+        };
         self.take_receiver(handler.object, server, is_alone);
         self.track_call(thread, reply);
         let badge = self[context].badge;
-        let more = end.flags();
+        let more = has_timer.then_some(flags);
         self[thread].fault = PendingFault::Some(Fault::Timeout { badge, more });
         self.transfer_fault(thread, server, handler.badge);
-        if more.is_some() {
+        if has_timer {
             self.stop_timer(context);
         }
         self.switch_to_woken(server, available);
         Ok(server)
     }
 
-    /// What ends the use of the current context, whose budget check threshold is reached.
+    /// What ends the use of the current context, whose budget check threshold is reached: its budget or its timer; and
+    /// whether it has a timer.
     #[inline(always)]
-    fn end_of(&mut self, context: Ptr<SchedContext<A>>) -> Eligible<End> {
+    fn end_of(&mut self, context: Ptr<SchedContext<A>>) -> Eligible<(Spent, bool)> {
         eligible(self[context].is_configured())?;
         if self[context].may_expire_while_blocked() {
             return self.end_beside_timer(context);
         }
         eligible(!self[context].is_round_robin())?;
-        Ok(End::Budget { timed: false })
+        Ok((Spent::Budget, false))
     }
 
     /// The same if there may be a timer.
     #[inline(never)]
-    fn end_beside_timer(&mut self, context: Ptr<SchedContext<A>>) -> Eligible<End> {
+    fn end_beside_timer(&mut self, context: Ptr<SchedContext<A>>) -> Eligible<(Spent, bool)> {
         eligible(self[context].has_at_most_a_timer())?;
         self.is_timer_local(context)?;
         match self.spent(context) {
-            Some(Spent::Timer) => Ok(End::Timer),
-            Some(Spent::Budget) if !self[context].is_round_robin() => Ok(End::Budget {
-                timed: self.timer_of(context) < Ticks::NEVER,
-            }),
+            Some(Spent::Timer) => Ok((Spent::Timer, true)),
+            Some(Spent::Budget) if !self[context].is_round_robin() => {
+                Ok((Spent::Budget, self.timer_of(context) < Ticks::NEVER))
+            }
             _ => Err(NotEligible),
         }
     }

@@ -7,29 +7,19 @@ use super::{Eligible, NotEligible, eligible};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
-use crate::object::{Fault, PendingFault, Reply, SchedContext, Thread, ThreadState};
+use crate::object::{Reply, SchedContext, Thread, ThreadState};
 use crate::time::{Microseconds, Ticks};
 use crate::token::Ptr;
 
-/// A thread that waits for a reply, and the timer with which it continues.
-struct Turn<A: Arch> {
-    thread: Ptr<Thread<A>>,
-    context: Ptr<SchedContext<A>>,
-    reply: Ptr<Reply<A>>,
-    timer: Ticks,
-}
+/// A thread that waits for a reply, its context, the reply object, and the timer with which it continues.
+type Turn<A> = (Ptr<Thread<A>>, Ptr<SchedContext<A>>, Ptr<Reply<A>>, Ticks);
 
 impl<A: Arch> Kernel<A> {
     /// Replies to a thread, which runs until a time, and blocks the scheduler until the next message. It reads the
     /// registers anew, so that the frequent system calls beside it need not store them.
     #[inline(never)]
     pub(super) fn fast_turn(&mut self, scheduler: Ptr<Thread<A>>) -> Eligible<Ptr<Thread<A>>> {
-        let Turn {
-            thread,
-            context,
-            reply,
-            timer,
-        } = self.find_turn(scheduler)?;
+        let (thread, context, reply, timer) = self.find_turn(scheduler)?;
         let cap = self[scheduler].context.get(CAP);
         let cap = Cap::decode_endpoint(self.find(scheduler, cap)?).ok_or(NotEligible)?;
         let own = self[scheduler].context.get(REPLY);
@@ -39,7 +29,7 @@ impl<A: Arch> Kernel<A> {
         let others = self.may_wait_for_call(scheduler, &cap, own)?;
         let reading = self.read_clock_if_paid()?;
         eligible(reading.now < timer)?;
-        let available = self.can_run_until(thread, reading.now)?;
+        let available = self.can_run_until(thread, reading.now, timer)?;
         self.goes_first(thread, reading.now)?;
 
         self[reply].set_thread(None);
@@ -55,7 +45,7 @@ impl<A: Arch> Kernel<A> {
         self.start_timer(scheduler, context, timer);
         self.wait_for_call(scheduler, cap.object, others, own);
         self.commit_reading(Some(reading));
-        self.switch_until(thread, available, timer);
+        self.switch_to_woken(thread, available);
         Ok(thread)
     }
 
@@ -76,16 +66,7 @@ impl<A: Arch> Kernel<A> {
         self.is_on_this_core(self[reply].core())?;
         let thread = self[context].thread.ok_or(NotEligible)?;
         eligible(self[thread].priority <= self[scheduler].max_controlled_priority)?;
-        eligible(self[reply].thread() == Some(thread))?;
-        eligible(matches!(
-            self[thread].state,
-            ThreadState::BlockedOnReply { .. }
-        ))?;
-        eligible(matches!(
-            self[thread].fault,
-            PendingFault::None | PendingFault::Some(Fault::Timeout { .. })
-        ))?;
-        eligible(self[reply].is_in_no_call_chain())?;
+        eligible(self[reply].is_in_no_call_chain() && self.can_release(reply, thread))?;
         let setter = self[context].yielded_from;
         eligible(setter.is_none_or(|setter| setter == scheduler))?;
         if let Some(before) = self[scheduler].yielding_to {
@@ -94,12 +75,7 @@ impl<A: Arch> Kernel<A> {
         let (instant, clock) = (self.instant(scheduler), self.arch.clock());
         // What is later is converted on the slow path, which checks for overflow.
         eligible(instant <= clock.max_period())?;
-        Ok(Turn {
-            thread,
-            context,
-            reply,
-            timer: clock.first_tick(instant),
-        })
+        Ok((thread, context, reply, clock.first_tick(instant)))
     }
 
     #[inline(always)]

@@ -13,7 +13,7 @@ impl<A: Arch> Kernel<A> {
     pub(super) fn fast_yield(&mut self, call: &SystemCall<A>) -> Eligible<Ptr<Thread<A>>> {
         let thread = call.thread;
         let reading = self.read_clock_if_paid()?;
-        let context = self.current_context_or_decline()?;
+        let context = self.core.current_context.ok_or(NotEligible)?;
         let domain = self.core.current_domain();
         eligible(self[context].is_round_robin())?;
         eligible(self[context].budget >= self.min_budget())?;

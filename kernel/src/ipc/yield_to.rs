@@ -81,6 +81,7 @@ impl<A: Arch> Ipc<A> {
     }
 
     /// Whether `reply` holds a call of `thread`, or its timeout fault, that [`Self::release_call`] may answer.
+    #[inline(always)]
     pub(crate) fn can_release(&self, reply: Ptr<Reply<A>>, thread: Ptr<Thread<A>>) -> bool {
         self[reply].thread() == Some(thread)
             && matches!(self[thread].state, ThreadState::BlockedOnReply { .. })

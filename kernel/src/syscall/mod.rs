@@ -110,15 +110,13 @@ impl<A: Arch> Local<'_, A> {
     #[inline(always)]
     pub fn handle_interrupt(&mut self, interrupt: Interrupt) {
         let is_local = |kernel: &mut Kernel<A>| kernel.is_interrupt_local(interrupt);
-        if !self.make_exclusive_unless(is_local) {
+        let mut is_unmodified = true;
+        while !self.make_exclusive_unless(is_local) {
             // After remote modifications, the interrupt still has to be handled.
             self.apply_remote_changes();
-            while !self.make_exclusive_unless(is_local) {
-                self.apply_remote_changes();
-            }
-            return self.handle_interrupt_slowly(interrupt);
+            is_unmodified = false;
         }
-        self.handle_interrupt_locked(interrupt);
+        self.handle_interrupt_locked(interrupt, is_unmodified);
     }
 }
 
@@ -200,8 +198,11 @@ impl<A: Arch> Kernel<A> {
         self.leave();
     }
 
-    fn handle_interrupt_locked(&mut self, interrupt: Interrupt) {
-        if let Interrupt::Line(irq) = interrupt
+    /// Handles an interrupt. After a remote modification no fast path is eligible: their conditions do not include a
+    /// decision that is pending since then.
+    fn handle_interrupt_locked(&mut self, interrupt: Interrupt, is_unmodified: bool) {
+        if is_unmodified
+            && let Interrupt::Line(irq) = interrupt
             && let Some(_) = self.try_fast_path(|kernel| kernel.fast_interrupt(irq))
         {
             return;
@@ -209,25 +210,12 @@ impl<A: Arch> Kernel<A> {
         self.measure_entry(Entry::Interrupt(interrupt));
         self.update_time();
         // Whichever path it takes, a timer interrupt reads the clock.
-        if let Interrupt::Timer = interrupt
+        if is_unmodified
+            && let Interrupt::Timer = interrupt
             && let Some(_) = self.try_fast_path(Self::fast_timer)
         {
             return;
         }
-        self.handle_interrupt_in_time(interrupt);
-    }
-
-    /// No fast path is eligible: their conditions do not include a decision that is pending since a remote
-    /// modification.
-    #[inline(always)]
-    fn handle_interrupt_slowly(&mut self, interrupt: Interrupt) {
-        self.measure_entry(Entry::Interrupt(interrupt));
-        self.update_time();
-        self.handle_interrupt_in_time(interrupt);
-    }
-
-    /// Handles an interrupt after the clock was read.
-    fn handle_interrupt_in_time(&mut self, interrupt: Interrupt) {
         self.trace_interrupt(interrupt);
         self.check_budget();
         match interrupt {

@@ -8,7 +8,7 @@ use super::{Answer, Done, Error, Invocation, Outcome, allow, ensure};
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
-use crate::object::{Membership, Progress, SchedContext, Thread, ThreadSlot, thread_slot};
+use crate::object::{Membership, Progress, SchedContext, Thread, ThreadSlot};
 use crate::token::Ptr;
 
 impl<A: Arch> Invocation<A> {
@@ -199,70 +199,49 @@ impl<A: Arch> Invocation<A> {
         which: ThreadSlot,
         extra: usize,
     ) -> Done {
-        let slot = thread_slot(thread, which);
-        let before = self.packed_extra(kernel, extra);
-        let cap = self.extra_cap(kernel, extra);
-        kernel.delete(slot)?;
-        if let Some(found) = self.extra[extra] {
-            let source = Source {
-                slot: found,
-                before,
-                cap,
-            };
-            self.insert_if_unchanged(kernel, thread, slot, source);
-        }
-        Ok(())
+        let source = self.extra[extra].map(|slot| Source {
+            slot,
+            before: kernel[slot].raw(),
+            cap: kernel[slot].unpack(),
+        });
+        self.replace(kernel, thread, which, source)
     }
 
     fn set_sched_params(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Done {
         self.require(2, 3)?;
         let max_priority = self.controlled_priority(kernel, 0)?;
         let priority = self.controlled_priority(kernel, 1)?;
-        let binding = self.decode_binding(kernel, thread)?;
+        let context = self.decode_context(kernel, thread)?;
         self.check_handler(kernel, 2)?;
 
         self.install(kernel, thread, ThreadSlot::FaultHandler, 2)?;
         kernel[thread].max_controlled_priority = max_priority;
         set_priority(kernel, thread, priority);
-        match binding {
-            Binding::Keep => {}
-            Binding::Bind(context) => kernel.bind_thread(context, thread),
-            Binding::Unbind => {
-                if let Some(context) = kernel[thread].sched_context {
-                    kernel.unbind_thread(context);
-                }
-            }
+        match (kernel[thread].sched_context, context) {
+            (None, Some(context)) => kernel.bind_thread(context, thread),
+            (Some(context), None) => kernel.unbind_thread(context),
+            _ => {}
         }
         Ok(())
     }
 }
 
-enum Binding<A: Arch> {
-    Keep,
-    Bind(Ptr<SchedContext<A>>),
-    Unbind,
-}
-
 impl<A: Arch> Invocation<A> {
-    fn decode_binding(
+    /// The scheduling context that the thread is to have: its own, a free one, or none.
+    fn decode_context(
         &self,
         kernel: &Kernel<A>,
         thread: Ptr<Thread<A>>,
-    ) -> Result<Binding<A>, Error> {
+    ) -> Result<Option<Ptr<SchedContext<A>>>, Error> {
         match self.extra_cap(kernel, 1) {
             Cap::SchedContext { object, .. } => {
-                let keep = kernel[thread].sched_context == Some(object);
-                allow(keep || kernel[thread].sched_context.is_none())?;
-                allow(keep || kernel[object].thread.is_none())?;
+                let own = kernel[thread].sched_context;
+                let is_free = own.is_none() && kernel[object].thread.is_none();
+                allow(is_free || own == Some(object))?;
                 check_released(kernel, thread, object)?;
-                Ok(if keep {
-                    Binding::Keep
-                } else {
-                    Binding::Bind(object)
-                })
+                Ok(Some(object))
             }
-            Cap::Null if thread == self.caller => Err(Error::IllegalOperation),
-            Cap::Null => Ok(Binding::Unbind),
+            Cap::Null => allow(thread != self.caller).map(|()| None),
             _ => Err(Error::InvalidCapability(2)),
         }
     }

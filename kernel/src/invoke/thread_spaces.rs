@@ -127,11 +127,8 @@ impl<A: Arch> Invocation<A> {
         cspace: Source<A>,
         vspace: Source<A>,
     ) -> Done {
-        for (which, source) in [(ThreadSlot::CSpace, cspace), (ThreadSlot::VSpace, vspace)] {
-            let slot = thread_slot(thread, which);
-            kernel.delete(slot)?;
-            self.insert_if_unchanged(kernel, thread, slot, source);
-        }
+        self.replace(kernel, thread, ThreadSlot::CSpace, Some(cspace))?;
+        self.replace(kernel, thread, ThreadSlot::VSpace, Some(vspace))?;
         reload_if_current(kernel, thread);
         Ok(())
     }
@@ -143,30 +140,30 @@ impl<A: Arch> Invocation<A> {
         address: usize,
         buffer: Option<Source<A>>,
     ) -> Done {
-        let slot = thread_slot(thread, ThreadSlot::Buffer);
-        kernel.delete(slot)?;
+        self.replace(kernel, thread, ThreadSlot::Buffer, buffer)?;
         kernel[thread].buffer_address = address;
-        if let Some(source) = buffer {
-            self.insert_if_unchanged(kernel, thread, slot, source);
-        }
         reload_if_current(kernel, thread);
         Ok(())
     }
 
-    /// Installs a capability in a thread, unless the preceding deletion has also deleted its source or the
-    /// capability to the thread.
-    pub(super) fn insert_if_unchanged(
+    /// Replaces the capability in one of a thread's slots by a new one, if there is one, and if the deletion of the
+    /// former has not deleted its source or the capability to the thread as well.
+    pub(super) fn replace(
         &self,
         kernel: &mut Kernel<A>,
         thread: Ptr<Thread<A>>,
-        slot: Ptr<Slot<A>>,
-        source: Source<A>,
-    ) {
+        which: ThreadSlot,
+        source: Option<Source<A>>,
+    ) -> Done {
+        let slot = thread_slot(thread, which);
+        kernel.delete(slot)?;
+        let Some(source) = source else { return Ok(()) };
         let thread_cap = kernel[self.slot].unpack();
         let still_there = matches!(thread_cap, Cap::Thread(found) if found == thread);
         let unchanged = kernel[source.slot].raw() == source.before;
         if still_there && unchanged && !source.cap.is_null() && kernel[slot].is_empty() {
             kernel.insert_copy(source.slot, slot, source.cap);
         }
+        Ok(())
     }
 }

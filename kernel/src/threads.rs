@@ -47,12 +47,7 @@ impl<A: Arch> Kernel<A> {
             self[*thread].instruments.older
         })
     }
-}
 
-/// The largest number of threads that are printed.
-const MAX: usize = 256;
-
-impl<A: Arch> Kernel<A> {
     /// Prints the threads; with `caps` also the contents of their slots.
     pub(crate) fn print_threads(&self, caps: bool) {
         for (index, thread) in self.all_threads().enumerate() {
@@ -93,3 +88,6 @@ impl<A: Arch> Kernel<A> {
         ));
     }
 }
+
+/// The largest number of threads that are printed.
+const MAX: usize = 256;

@@ -26,74 +26,7 @@ impl<A: Arch> Capabilities<A> {
     fn count_levels(&self, levels: usize) {
         self.levels.set(self.levels.get() + levels);
     }
-}
 
-/// State of a lookup that descends through CNodes.
-struct Path<A: Arch> {
-    /// The CNode reached so far.
-    cnode: CNode<A>,
-    bits_left: usize,
-    /// The address bits that are left, at the top of the word.
-    rest: usize,
-}
-
-impl<A: Arch> Path<A> {
-    #[inline(always)]
-    fn begin(root: Cap<A>, address: usize, bits: usize) -> Result<Self, LookupFailure> {
-        let Cap::CNode(cnode) = root else {
-            return Err(LookupFailure::InvalidRoot);
-        };
-        Ok(Self {
-            cnode,
-            bits_left: bits,
-            rest: address.wrapping_shl((WORD_BITS - bits) as u32),
-        })
-    }
-
-    /// Resolves one level: the slot in the current CNode.
-    #[inline(always)]
-    fn step(&mut self) -> Result<Ptr<Slot<A>>, LookupFailure> {
-        let CNode { radix, guard, .. } = self.cnode;
-        // Long lookups usually have no guards.
-        if guard.size | guard.guard != 0 {
-            let found = (self.rest >> 1).wrapping_shr((WORD_BITS - 1 - guard.size) as u32);
-            if guard.size > self.bits_left || found != guard.guard {
-                return Err(LookupFailure::GuardMismatch {
-                    bits_left: self.bits_left,
-                    guard_found: guard.guard,
-                    bits_found: guard.size,
-                });
-            }
-            self.rest = self.rest.wrapping_shl(guard.size as u32);
-        }
-        let level = guard.size + radix;
-        if level > self.bits_left {
-            return Err(LookupFailure::DepthMismatch {
-                bits_left: self.bits_left,
-                bits_found: level,
-            });
-        }
-        self.bits_left -= level;
-        // A CNode has at least two slots.
-        let index = self.rest.wrapping_shr((WORD_BITS - radix) as u32);
-        self.rest = self.rest.wrapping_shl(radix as u32);
-        Ok(self.cnode.slot(index))
-    }
-
-    /// Whether the lookup continues through a slot; if so, descends to the CNode in it.
-    #[inline(always)]
-    fn descends(&mut self, capabilities: &Capabilities<A>, slot: Ptr<Slot<A>>) -> bool {
-        match Cap::decode_cnode(capabilities[slot].raw()) {
-            Some(next) if self.bits_left > 0 => {
-                self.cnode = next;
-                true
-            }
-            _ => false,
-        }
-    }
-}
-
-impl<A: Arch> Capabilities<A> {
     /// Resolves the low `bits` bits of `address`, starting at the CNode `root`, for as long as slots hold CNodes.
     ///
     /// Returns the slot reached and the number of bits left when a capability other than a CNode ended the
@@ -192,6 +125,71 @@ impl<A: Arch> Capabilities<A> {
                 bits_left,
                 bits_found: 0,
             })),
+        }
+    }
+}
+
+/// State of a lookup that descends through CNodes.
+struct Path<A: Arch> {
+    /// The CNode reached so far.
+    cnode: CNode<A>,
+    bits_left: usize,
+    /// The address bits that are left, at the top of the word.
+    rest: usize,
+}
+
+impl<A: Arch> Path<A> {
+    #[inline(always)]
+    fn begin(root: Cap<A>, address: usize, bits: usize) -> Result<Self, LookupFailure> {
+        let Cap::CNode(cnode) = root else {
+            return Err(LookupFailure::InvalidRoot);
+        };
+        Ok(Self {
+            cnode,
+            bits_left: bits,
+            rest: address.wrapping_shl((WORD_BITS - bits) as u32),
+        })
+    }
+
+    /// Resolves one level: the slot in the current CNode.
+    #[inline(always)]
+    fn step(&mut self) -> Result<Ptr<Slot<A>>, LookupFailure> {
+        let CNode { radix, guard, .. } = self.cnode;
+        // Long lookups usually have no guards.
+        if guard.size | guard.guard != 0 {
+            let found = (self.rest >> 1).wrapping_shr((WORD_BITS - 1 - guard.size) as u32);
+            if guard.size > self.bits_left || found != guard.guard {
+                return Err(LookupFailure::GuardMismatch {
+                    bits_left: self.bits_left,
+                    guard_found: guard.guard,
+                    bits_found: guard.size,
+                });
+            }
+            self.rest = self.rest.wrapping_shl(guard.size as u32);
+        }
+        let level = guard.size + radix;
+        if level > self.bits_left {
+            return Err(LookupFailure::DepthMismatch {
+                bits_left: self.bits_left,
+                bits_found: level,
+            });
+        }
+        self.bits_left -= level;
+        // A CNode has at least two slots.
+        let index = self.rest.wrapping_shr((WORD_BITS - radix) as u32);
+        self.rest = self.rest.wrapping_shl(radix as u32);
+        Ok(self.cnode.slot(index))
+    }
+
+    /// Whether the lookup continues through a slot; if so, descends to the CNode in it.
+    #[inline(always)]
+    fn descends(&mut self, capabilities: &Capabilities<A>, slot: Ptr<Slot<A>>) -> bool {
+        match Cap::decode_cnode(capabilities[slot].raw()) {
+            Some(next) if self.bits_left > 0 => {
+                self.cnode = next;
+                true
+            }
+            _ => false,
         }
     }
 }

@@ -32,9 +32,7 @@ impl<A: Arch> Kernel<A> {
             panic!("{violation}");
         }
     }
-}
 
-impl<A: Arch> Kernel<A> {
     /// Checks a thread with a system call that has stopped at a preemption point.
     ///
     /// # Panics

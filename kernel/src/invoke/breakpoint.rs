@@ -66,15 +66,7 @@ impl<A: Arch> Invocation<A> {
         self.require(1, 0)?;
         check_number(self.word(kernel, 0) & NUMBER, hardware)
     }
-}
 
-fn check_number(number: usize, hardware: &BreakpointNumbers) -> Result<usize, Error> {
-    let maximum = hardware.instruction.end.max(hardware.data.end) - 1;
-    ensure(number <= maximum, Error::range(0, maximum))?;
-    Ok(number)
-}
-
-impl<A: Arch> Invocation<A> {
     /// The breakpoint that a message describes. The checks are in the ABI's order.
     fn decode_breakpoint(
         &self,
@@ -113,4 +105,10 @@ impl<A: Arch> Invocation<A> {
         };
         Ok((number, breakpoint))
     }
+}
+
+fn check_number(number: usize, hardware: &BreakpointNumbers) -> Result<usize, Error> {
+    let maximum = hardware.instruction.end.max(hardware.data.end) - 1;
+    ensure(number <= maximum, Error::range(0, maximum))?;
+    Ok(number)
 }

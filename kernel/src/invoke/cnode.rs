@@ -70,25 +70,7 @@ impl<A: Arch> Invocation<A> {
             }
         }
     }
-}
 
-impl<A: Arch> Kernel<A> {
-    fn copy_cap(&mut self, source: Ptr<Slot<A>>, target: Ptr<Slot<A>>, cap: Cap<A>) -> Done {
-        let cap = self.derive_cap(source, cap)?;
-        allow(!cap.is_null())?;
-        self.insert_copy(source, target, cap);
-        Ok(())
-    }
-
-    /// The capability in a slot that must not be empty.
-    fn occupied(&self, slot: Ptr<Slot<A>>, source: bool, depth: usize) -> Result<Cap<A>, Error> {
-        let failure = LookupFailure::MissingCapability { bits_left: depth };
-        ensure(!self[slot].is_empty(), Error::Lookup { source, failure })?;
-        Ok(self[slot].unpack())
-    }
-}
-
-impl<A: Arch> Invocation<A> {
     /// Moves the pivot to the target and the source to the pivot. Both may get new guards.
     fn rotate_caps(&self, kernel: &mut Kernel<A>, target: Ptr<Slot<A>>) -> Done {
         self.require(8, 2)?;
@@ -162,5 +144,21 @@ impl<A: Arch> Invocation<A> {
         let flags = flags & !DONATION_REQUIRED;
         kernel[endpoint].set_threshold(asks.then_some(EndpointThreshold { time, flags }));
         Ok(())
+    }
+}
+
+impl<A: Arch> Kernel<A> {
+    fn copy_cap(&mut self, source: Ptr<Slot<A>>, target: Ptr<Slot<A>>, cap: Cap<A>) -> Done {
+        let cap = self.derive_cap(source, cap)?;
+        allow(!cap.is_null())?;
+        self.insert_copy(source, target, cap);
+        Ok(())
+    }
+
+    /// The capability in a slot that must not be empty.
+    fn occupied(&self, slot: Ptr<Slot<A>>, source: bool, depth: usize) -> Result<Cap<A>, Error> {
+        let failure = LookupFailure::MissingCapability { bits_left: depth };
+        ensure(!self[slot].is_empty(), Error::Lookup { source, failure })?;
+        Ok(self[slot].unpack())
     }
 }

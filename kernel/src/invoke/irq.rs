@@ -23,6 +23,20 @@ impl<A: Arch> Kernel<A> {
         self.insert_copy(control, slot, Cap::IrqHandler(irq));
         self.arch.mask_interrupt(irq, false);
     }
+
+    /// Handles an interrupt on a line that a user owns: masks it until it is acknowledged, and signals.
+    pub(crate) fn deliver_interrupt(&mut self, irq: Irq) {
+        self.arch.mask_interrupt(irq, true);
+        let Some(entry) = self.irqs.get(irq.0) else {
+            return;
+        };
+        if let Cap::Notification(cap) = entry.notification.cap()
+            && entry.is_issued
+            && cap.rights.contains(Rights::WRITE)
+        {
+            self.signal(cap.object, cap.badge);
+        }
+    }
 }
 
 impl<A: Arch> Invocation<A> {
@@ -80,21 +94,5 @@ impl<A: Arch> Invocation<A> {
             _ => return Err(Error::IllegalOperation.into()),
         }
         Ok(Answer::Nothing)
-    }
-}
-
-impl<A: Arch> Kernel<A> {
-    /// Handles an interrupt on a line that a user owns: masks it until it is acknowledged, and signals.
-    pub(crate) fn deliver_interrupt(&mut self, irq: Irq) {
-        self.arch.mask_interrupt(irq, true);
-        let Some(entry) = self.irqs.get(irq.0) else {
-            return;
-        };
-        if let Cap::Notification(cap) = entry.notification.cap()
-            && entry.is_issued
-            && cap.rights.contains(Rights::WRITE)
-        {
-            self.signal(cap.object, cap.badge);
-        }
     }
 }

@@ -72,13 +72,7 @@ impl<A: Arch> Invocation<A> {
         }
         Ok(())
     }
-}
 
-/// The arguments of `YieldTo` and `YieldToTimeout`: the target; when the timeout of the caller expires; and the reply object
-/// with the target's call or timeout fault, which is replied to first.
-type YieldTo<A> = (Ptr<Thread<A>>, Option<Ticks>, Option<Ptr<Reply<A>>>);
-
-impl<A: Arch> Invocation<A> {
     fn decode_yield_to(
         &self,
         kernel: &Kernel<A>,
@@ -169,3 +163,7 @@ impl<A: Arch> Invocation<A> {
         Ok(Answer::Later)
     }
 }
+
+/// The arguments of `YieldTo` and `YieldToTimeout`: the target; when the timeout of the caller expires; and the reply object
+/// with the target's call or timeout fault, which is replied to first.
+type YieldTo<A> = (Ptr<Thread<A>>, Option<Ticks>, Option<Ptr<Reply<A>>>);

@@ -68,15 +68,7 @@ impl<A: Arch> Invocation<A> {
         }
         Ok(Answer::Nothing)
     }
-}
 
-/// If the thread is current on its core, makes that core load the changed registers at kernel exit.
-pub(super) fn reload_if_current<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) {
-    let owner = kernel.owning_core(thread);
-    owner.core.reload |= owner.core.current == Some(thread);
-}
-
-impl<A: Arch> Invocation<A> {
     #[cfg_attr(target_os = "none", optimize(size))]
     fn read_registers(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Outcome {
         self.require(2, 0)?;
@@ -171,17 +163,7 @@ impl<A: Arch> Invocation<A> {
         let limit = kernel[self.first_thread(kernel)?].max_controlled_criticality;
         self.number_up_to(kernel, 0, limit)
     }
-}
 
-fn set_priority<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>, priority: u8) {
-    kernel.trace_priority(thread, priority);
-    match kernel[thread].membership {
-        Membership::Waiting => kernel.requeue_waiting(thread, priority),
-        _ => kernel.change_rank(thread, |kernel| kernel[thread].priority = priority),
-    }
-}
-
-impl<A: Arch> Invocation<A> {
     /// Checks that extra capability `extra` can be a handler. The invoked capability is number 0 in the ABI's errors.
     pub(super) fn check_handler(&self, kernel: &Kernel<A>, extra: usize) -> Result<(), Error> {
         match self.extra_cap(kernel, extra) {
@@ -224,9 +206,7 @@ impl<A: Arch> Invocation<A> {
         }
         Ok(())
     }
-}
 
-impl<A: Arch> Invocation<A> {
     /// The scheduling context that the thread is to have: its own, a free one, or none.
     fn decode_context(
         &self,
@@ -245,21 +225,7 @@ impl<A: Arch> Invocation<A> {
             _ => Err(Error::InvalidCapability(2)),
         }
     }
-}
 
-/// A blocked thread can be bound only to a context with available budget: an IPC may wake and run it
-/// directly.
-pub(super) fn check_released<A: Arch>(
-    kernel: &Kernel<A>,
-    thread: Ptr<Thread<A>>,
-    context: Ptr<SchedContext<A>>,
-) -> Result<(), Error> {
-    let released =
-        kernel[context].is_configured() && kernel[context].head().time <= kernel.core.now;
-    allow(released || !kernel[thread].is_blocked())
-}
-
-impl<A: Arch> Invocation<A> {
     #[cfg_attr(target_os = "none", optimize(size))]
     fn bind_notification(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Done {
         self.require(0, 1)?;
@@ -286,4 +252,30 @@ impl<A: Arch> Invocation<A> {
         reload_if_current(kernel, thread);
         Ok(Answer::word(flags))
     }
+}
+
+/// If the thread is current on its core, makes that core load the changed registers at kernel exit.
+pub(super) fn reload_if_current<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) {
+    let owner = kernel.owning_core(thread);
+    owner.core.reload |= owner.core.current == Some(thread);
+}
+
+fn set_priority<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>, priority: u8) {
+    kernel.trace_priority(thread, priority);
+    match kernel[thread].membership {
+        Membership::Waiting => kernel.requeue_waiting(thread, priority),
+        _ => kernel.change_rank(thread, |kernel| kernel[thread].priority = priority),
+    }
+}
+
+/// A blocked thread can be bound only to a context with available budget: an IPC may wake and run it
+/// directly.
+pub(super) fn check_released<A: Arch>(
+    kernel: &Kernel<A>,
+    thread: Ptr<Thread<A>>,
+    context: Ptr<SchedContext<A>>,
+) -> Result<(), Error> {
+    let released =
+        kernel[context].is_configured() && kernel[context].head().time <= kernel.core.now;
+    allow(released || !kernel[thread].is_blocked())
 }

@@ -107,19 +107,7 @@ impl<A: Arch> Invocation<A> {
         let cap = kernel.derive_cap(slot, cap)?;
         Ok(Source { slot, before, cap })
     }
-}
 
-/// Whether replacing the capability in this slot would take long, because it is the last one to a CNode or
-/// thread, or a zombie.
-fn is_being_deleted<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> bool {
-    match kernel[slot].unpack() {
-        Cap::CNode(_) | Cap::Thread(_) => kernel.is_last_cap(slot),
-        Cap::Zombie(_) => true,
-        _ => false,
-    }
-}
-
-impl<A: Arch> Invocation<A> {
     fn set_spaces(
         &self,
         kernel: &mut Kernel<A>,
@@ -165,5 +153,15 @@ impl<A: Arch> Invocation<A> {
             kernel.insert_copy(source.slot, slot, source.cap);
         }
         Ok(())
+    }
+}
+
+/// Whether replacing the capability in this slot would take long, because it is the last one to a CNode or
+/// thread, or a zombie.
+fn is_being_deleted<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> bool {
+    match kernel[slot].unpack() {
+        Cap::CNode(_) | Cap::Thread(_) => kernel.is_last_cap(slot),
+        Cap::Zombie(_) => true,
+        _ => false,
     }
 }

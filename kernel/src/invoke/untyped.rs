@@ -123,26 +123,7 @@ impl<A: Arch> Invocation<A> {
             reset,
         })
     }
-}
 
-/// Checks that the slots for the new capabilities are empty.
-fn require_empty<A: Arch>(kernel: &mut Kernel<A>, cnode: CNode<A>, slots: Range<usize>) -> Done {
-    /// Slots between two preemption points.
-    const SOME: usize = 64;
-    let mut start = slots.start;
-    loop {
-        let end = slots.end.min(start + SOME);
-        let are_empty = (start..end).all(|index| kernel[cnode.slot(index)].is_empty());
-        ensure(are_empty, Error::DeleteFirst)?;
-        if end == slots.end {
-            return Ok(());
-        }
-        kernel.preempt_after(work::SLOT * SOME)?;
-        start = end;
-    }
-}
-
-impl<A: Arch> Invocation<A> {
     /// The CNode that receives the new capabilities.
     fn destination(&self, kernel: &mut Kernel<A>) -> Result<CNode<A>, Failure> {
         let root = self.extra_cap(kernel, 0);
@@ -161,6 +142,52 @@ impl<A: Arch> Invocation<A> {
             }
             .into()),
         }
+    }
+
+    fn create_objects(
+        &self,
+        kernel: &mut Kernel<A>,
+        mut untyped: UntypedCap,
+        request: &Retype<A>,
+    ) -> Done {
+        let slot = self.slot;
+        let size = 1usize << request.object_bits;
+        let mut index = request.done;
+        loop {
+            let base = untyped.address.0;
+            let address = (base + untyped.watermark + (size - 1)) & !(size - 1);
+            untyped.watermark = address - base + size;
+            kernel[slot].set_cap(Cap::Untyped(untyped));
+            let cap = kernel.create_object(request, PhysAddr(address), untyped.device);
+            let target = request.cnode.slot(request.offset + index);
+            kernel.insert_child(slot, target, cap);
+            index += 1;
+            if index >= request.count {
+                return Ok(());
+            }
+            if kernel.preempt_between(work::OBJECT).is_err() {
+                let (untyped, done) = (slot, index);
+                kernel[self.caller].progress = Progress::Retype { untyped, done };
+                return Err(Failure::Preempted);
+            }
+        }
+    }
+}
+
+/// Checks that the slots for the new capabilities are empty.
+fn require_empty<A: Arch>(kernel: &mut Kernel<A>, cnode: CNode<A>, slots: Range<usize>) -> Done {
+    /// Slots between two preemption points.
+    const SOME: usize = 64;
+    let mut start = slots.start;
+    loop {
+        let end = slots.end.min(start + SOME);
+        let are_empty = (start..end).all(|index| kernel[cnode.slot(index)].is_empty());
+        ensure(are_empty, Error::DeleteFirst)?;
+        if end == slots.end {
+            return Ok(());
+        }
+        kernel.preempt_after(work::SLOT * SOME)?;
+        start = end;
     }
 }
 
@@ -220,37 +247,6 @@ fn clear<A: Arch>(untyped: &UntypedCap, start: usize) {
         }
     }
     A::clean_new_memory(address, used);
-}
-
-impl<A: Arch> Invocation<A> {
-    fn create_objects(
-        &self,
-        kernel: &mut Kernel<A>,
-        mut untyped: UntypedCap,
-        request: &Retype<A>,
-    ) -> Done {
-        let slot = self.slot;
-        let size = 1usize << request.object_bits;
-        let mut index = request.done;
-        loop {
-            let base = untyped.address.0;
-            let address = (base + untyped.watermark + (size - 1)) & !(size - 1);
-            untyped.watermark = address - base + size;
-            kernel[slot].set_cap(Cap::Untyped(untyped));
-            let cap = kernel.create_object(request, PhysAddr(address), untyped.device);
-            let target = request.cnode.slot(request.offset + index);
-            kernel.insert_child(slot, target, cap);
-            index += 1;
-            if index >= request.count {
-                return Ok(());
-            }
-            if kernel.preempt_between(work::OBJECT).is_err() {
-                let (untyped, done) = (slot, index);
-                kernel[self.caller].progress = Progress::Retype { untyped, done };
-                return Err(Failure::Preempted);
-            }
-        }
-    }
 }
 
 impl<A: Arch> Kernel<A> {

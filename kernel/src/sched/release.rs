@@ -93,6 +93,25 @@ impl<A: Arch> DomainQueues<A> {
         self.has_critical = first < Ticks::NEVER;
         self.earliest = self.earliest.min(first);
     }
+
+    #[cold]
+    fn earliest_of_all_from(&self, lowest: u16, level: u8) -> Option<(u16, Ticks)> {
+        let all = self.criticalities.iter().zip(0..);
+        all.filter_map(|(queues, criticality)| {
+            queues.earliest_from(lowest, band(criticality, level))
+        })
+        .min_by_key(|(rank, instant)| (*instant, Reverse(*rank)))
+    }
+
+    /// Of several with one rank and time, the one with the highest criticality.
+    #[cold]
+    fn highest_priority_due_in_all_bands(&self, now: Ticks, level: u8) -> Option<Due<A>> {
+        let all = self.criticalities.iter().zip(0..);
+        all.filter_map(|(queues, criticality)| {
+            queues.highest_priority_due(now, band(criticality, level))
+        })
+        .max_by_key(|due| (due.rank, Reverse(due.instant)))
+    }
 }
 
 impl<A: Arch> ReleaseQueues<A> {
@@ -182,26 +201,5 @@ impl<A: Arch> ReleaseQueues<A> {
     pub const fn queue(&self, domain: u8, criticality: u8, priority: u8) -> Heap<Thread<A>> {
         let queues = &self.domains[domain as usize].criticalities[criticality as usize];
         queues.queues[priority as usize]
-    }
-}
-
-impl<A: Arch> DomainQueues<A> {
-    #[cold]
-    fn earliest_of_all_from(&self, lowest: u16, level: u8) -> Option<(u16, Ticks)> {
-        let all = self.criticalities.iter().zip(0..);
-        all.filter_map(|(queues, criticality)| {
-            queues.earliest_from(lowest, band(criticality, level))
-        })
-        .min_by_key(|(rank, instant)| (*instant, Reverse(*rank)))
-    }
-
-    /// Of several with one rank and time, the one with the highest criticality.
-    #[cold]
-    fn highest_priority_due_in_all_bands(&self, now: Ticks, level: u8) -> Option<Due<A>> {
-        let all = self.criticalities.iter().zip(0..);
-        all.filter_map(|(queues, criticality)| {
-            queues.highest_priority_due(now, band(criticality, level))
-        })
-        .max_by_key(|due| (due.rank, Reverse(due.instant)))
     }
 }

@@ -92,9 +92,7 @@ impl<A: Arch> Kernel<A> {
         self[named].name = name;
         self.trace_named(named);
     }
-}
 
-impl<A: Arch> Kernel<A> {
     /// Handles a benchmark call; returns whether it is one.
     fn handle_benchmark_syscall(
         &mut self,

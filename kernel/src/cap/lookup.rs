@@ -5,6 +5,7 @@ use abi::{LookupFailure, WORD_BITS};
 use super::{CNode, Cap, Capabilities};
 use crate::arch::Arch;
 use crate::error::{Error, ensure};
+use crate::object::{Thread, ThreadSlot};
 use crate::slot::{RawCap, Slot};
 use crate::token::Ptr;
 
@@ -100,6 +101,12 @@ impl<A: Arch> Capabilities<A> {
             return Ok(slot);
         }
         self.lookup_cap(Cap::decode(root), address)
+    }
+
+    /// The capability at an address of a thread, packed; null if there is none. For debug and benchmark calls.
+    pub(crate) fn cap_at(&self, thread: Ptr<Thread<A>>, address: usize) -> RawCap {
+        let slot = self.lookup_cap(self[thread].cap(ThreadSlot::CSpace), address);
+        slot.map_or(RawCap::NULL, |slot| self[slot].raw())
     }
 
     /// The slot that an argument (root, index, depth) names; it may be empty. `source` is reported in the error

@@ -8,7 +8,7 @@
 //! any leaf below it. The least key is found on one path: all keys in the left subtree of a node are less
 //! than all in its right subtree, so that only the nodes on the leftmost path compete.
 
-use super::{Linked, Ring};
+use super::{Linked, Links, Ring};
 use crate::token::{Objects, Ptr};
 
 /// A queue ordered by keys of `BITS` bits. It is a single pointer, so that small objects can pack it.
@@ -185,7 +185,7 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
     }
 
     /// Detaches a leaf of the tree below `node`, if there is any.
-    fn detach_leaf_below(&self, objects: &mut Objects, node: Ptr<T>) -> Option<Ptr<T>> {
+    fn detach_leaf_below(&mut self, objects: &mut Objects, node: Ptr<T>) -> Option<Ptr<T>> {
         let mut leaf = node;
         while let [Some(next), _] | [None, Some(next)] = objects[leaf].links().children {
             leaf = next;
@@ -193,22 +193,15 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
         if leaf == node {
             return None;
         }
-        if let Some(parent) = objects[leaf].links_mut().parent.take() {
-            for child in &mut objects[parent].links_mut().children {
-                if *child == Some(leaf) {
-                    *child = None;
-                }
-            }
-        }
+        self.replace(objects, leaf, None);
         Some(leaf)
     }
 
     /// Puts `heir` at the position of `node` in the tree.
     fn replace(&mut self, objects: &mut Objects, node: Ptr<T>, heir: Option<Ptr<T>>) {
-        let (parent, children) = {
-            let links = objects[node].links();
-            (links.parent, links.children)
-        };
+        let &Links {
+            parent, children, ..
+        } = objects[node].links();
         match parent {
             None => self.root = heir,
             Some(parent) => {

@@ -7,8 +7,8 @@
 use super::Scheduler;
 use super::usage::Entry;
 use crate::arch::{Arch, ArchCap, Frame, Interrupt, UserContext};
-use crate::cap::Cap;
-use crate::object::{Fault, ThreadSlot};
+use crate::object::{Fault, Thread};
+use crate::token::Ptr;
 use abi::registers::{CAP, INFO, SYSCALL};
 use abi::{MessageInfo, Rights, Syscall};
 
@@ -110,12 +110,8 @@ impl EntryLog {
 
 impl<A: Arch> Scheduler<A> {
     /// Makes a frame the log. Returns false unless it is RAM to which the caller has read and write access.
-    pub(crate) fn set_log(&mut self, root: Cap<A>, address: usize) -> bool {
-        let cap = self.lookup_cap(root, address).map(|slot| self[slot].cap());
-        let Ok(Cap::Arch(cap)) = cap else {
-            return false;
-        };
-        match cap.frame() {
+    pub(crate) fn set_log(&mut self, thread: Ptr<Thread<A>>, address: usize) -> bool {
+        match A::Cap::packed_frame(self.cap_at(thread, address)) {
             Some(frame) if !frame.device && frame.rights.contains(Rights::READ_WRITE) => {
                 self.core.measurement.log = EntryLog {
                     frame: Some(frame),
@@ -156,13 +152,9 @@ impl<A: Arch> Scheduler<A> {
         let thread = self.core.current?;
         let context = &self[thread].context;
         let Some(call) = call else {
-            let number = context.get(SYSCALL);
-            return Some(with_word(UNKNOWN_SYSCALL, number));
+            return Some(with_word(UNKNOWN_SYSCALL, context.get(SYSCALL)));
         };
-        let root = self[thread].cap(ThreadSlot::CSpace);
-        let tag = self
-            .lookup_cap(root, context.get(CAP))
-            .map_or(0, |slot| self[slot].raw().tag());
+        let tag = self.cap_at(thread, context.get(CAP)).tag();
         let label = MessageInfo(context.get(INFO)).label();
         Some(of_syscall(call, tag, label))
     }

@@ -7,7 +7,7 @@ use crate::Kernel;
 use crate::arch::{Arch, Exit, UserContext};
 use crate::cap::Cap;
 use crate::console::debug_line;
-use crate::object::{Thread, ThreadSlot};
+use crate::object::Thread;
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
@@ -36,8 +36,8 @@ impl<A: Arch> Kernel<A> {
                 A::exit(Exit::Success);
             }
             Syscall::DebugCapIdentify if cfg!(feature = "debug") => {
-                let tag = self.identify(thread, argument);
-                self[thread].context.set_result(CAP, tag);
+                let tag = self.cap_at(thread, argument).tag();
+                self[thread].context.set_result(CAP, tag.into());
             }
             Syscall::DebugNameThread => self.name(thread, argument),
             #[cfg(feature = "smp")]
@@ -57,17 +57,8 @@ impl<A: Arch> Kernel<A> {
         true
     }
 
-    /// The tag of a capability; 0 if the lookup fails.
-    fn identify(&self, thread: Ptr<Thread<A>>, address: usize) -> usize {
-        let root = self[thread].cap(ThreadSlot::CSpace);
-        self.lookup_cap(root, address)
-            .map_or(0, |slot| self[slot].raw().tag().into())
-    }
-
     fn lookup_thread(&self, caller: Ptr<Thread<A>>, address: usize) -> Option<Ptr<Thread<A>>> {
-        let root = self[caller].cap(ThreadSlot::CSpace);
-        let slot = self.lookup_cap(root, address).ok()?;
-        match self[slot].cap() {
+        match Cap::decode(self.cap_at(caller, address)) {
             Cap::Thread(thread) => Some(thread),
             _ => None,
         }
@@ -118,8 +109,7 @@ impl<A: Arch> Kernel<A> {
                 self[thread].context.set_result(CAP, entries);
             }
             Syscall::BenchmarkSetLogBuffer => {
-                let root = self[thread].cap(ThreadSlot::CSpace);
-                let result = match self.set_log(root, argument) {
+                let result = match self.set_log(thread, argument) {
                     true => 0,
                     false => abi::ErrorCode::IllegalOperation as usize,
                 };

@@ -10,7 +10,6 @@ use crate::arch::{Arch, PhysAddr};
 use crate::cap::{CNode, Cap};
 use crate::invoke::emplace;
 use crate::slot::Slot;
-use crate::token::Ptr;
 
 /// The most separate regions of RAM that are tracked; memory maps have only a few.
 const REGIONS: usize = 64;
@@ -20,8 +19,9 @@ pub struct BootAllocator<A: Arch> {
     regions: [Range<usize>; REGIONS],
     /// The place that is used before all others.
     place: Range<usize>,
-    cnode: CNode<A>,
-    next_slot: usize,
+    /// The initial CNode, and the index of its first unused slot.
+    pub(super) cnode: CNode<A>,
+    pub(super) next_slot: usize,
 }
 
 impl<A: Arch> BootAllocator<A> {
@@ -36,17 +36,17 @@ impl<A: Arch> BootAllocator<A> {
             *region = range.start.0..range.end.0;
         }
         let bits = radix + abi::sizes::SLOT_BITS;
-        let place = beside.and_then(|beside| set_aside(&mut regions, bits, beside));
-        let place = place.unwrap_or_default();
+        let place = beside
+            .and_then(|beside| set_aside(&mut regions, bits, beside))
+            .unwrap_or_default();
         let slots = take::<A>(&mut regions, &place, bits);
-        let guard = GuardData {
-            guard: 0,
-            size: WORD_BITS - radix,
-        };
         let cnode = CNode {
             slots: emplace::<A, _>(slots, Slot::EMPTY),
             radix,
-            guard,
+            guard: GuardData {
+                guard: 0,
+                size: WORD_BITS - radix,
+            },
         };
         Self {
             regions,
@@ -82,29 +82,12 @@ impl<A: Arch> BootAllocator<A> {
         free
     }
 
-    /// The initial CNode.
-    #[cfg_attr(target_os = "none", optimize(size))]
-    pub(super) const fn cnode(&self) -> CNode<A> {
-        self.cnode
-    }
-
-    /// A slot of the initial CNode.
-    pub(super) fn slot(&self, index: usize) -> Ptr<Slot<A>> {
-        self.cnode.slot(index)
-    }
-
     /// The slots from `start` on that are in use.
-    #[cfg_attr(target_os = "none", optimize(size))]
     pub(super) const fn region_from(&self, start: usize) -> SlotRegion {
         SlotRegion {
             start,
             end: self.next_slot,
         }
-    }
-
-    /// The index of the first unused slot.
-    pub(super) const fn next_slot(&self) -> usize {
-        self.next_slot
     }
 
     /// The first of the remaining regions of RAM that begin at this address or behind it.

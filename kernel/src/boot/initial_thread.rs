@@ -69,26 +69,23 @@ pub fn start<A: Arch>(kernel: &mut Kernel<A>, parameters: &BootParameters<'_>) {
     #[cfg(feature = "debug")]
     kernel.list_thread(thread);
     let context = emplace::<A, _>(boot.alloc(MIN_SCHED_CONTEXT_BITS), SchedContext::new());
-    let cnode = boot.cnode();
+    let sched_context = Cap::SchedContext {
+        object: context,
+        bits: MIN_SCHED_CONTEXT_BITS,
+    };
     let fixed = [
         (slots::INIT_THREAD_TCB, Cap::Thread(thread)),
-        (slots::INIT_THREAD_CNODE, Cap::CNode(cnode)),
+        (slots::INIT_THREAD_CNODE, Cap::CNode(boot.cnode)),
         (slots::IRQ_CONTROL, Cap::IrqControl),
         (slots::DOMAIN, Cap::Domain),
-        (
-            slots::INIT_THREAD_SC,
-            Cap::SchedContext {
-                object: context,
-                bits: MIN_SCHED_CONTEXT_BITS,
-            },
-        ),
+        (slots::INIT_THREAD_SC, sched_context),
     ];
     for (slot, cap) in fixed {
-        kernel.insert_root(boot.slot(slot), cap);
+        kernel.insert_root(boot.cnode.slot(slot), cap);
     }
     for slot in 0..slots::FIRST_DYNAMIC {
         if let Some(cap) = A::initial_cap(slot) {
-            kernel.insert_root(boot.slot(slot), Cap::Arch(cap));
+            kernel.insert_root(boot.cnode.slot(slot), Cap::Arch(cap));
         }
     }
 
@@ -153,13 +150,8 @@ impl Layout {
         let taken = frames + tables + OTHERS;
         let needed = (2 * taken).next_power_of_two().ilog2() as usize;
         // seL4's benchmarks are configured for this size and use most of the slots.
-        const BENCHMARKS: usize = 15;
-        let configured = if cfg!(feature = "bench") {
-            BENCHMARKS.max(abi::config::ROOT_CNODE_BITS)
-        } else {
-            abi::config::ROOT_CNODE_BITS
-        };
-        needed.max(configured)
+        const BENCHMARKS: usize = if cfg!(feature = "bench") { 15 } else { 0 };
+        needed.max(BENCHMARKS).max(abi::config::ROOT_CNODE_BITS)
     }
 }
 
@@ -181,12 +173,15 @@ fn provide_everything<A: Arch>(
     if A::SCHED_CONTROL_FIRST {
         sched_control = provide_sched_control(kernel, boot, parameters.nodes);
     }
-    let start = boot.next_slot();
+    let start = boot.next_slot;
     let space = A::boot_space(kernel, boot, layout.image.start..layout.rings.end);
     let user_image_paging = boot.region_from(start);
-    kernel.insert_root(boot.slot(slots::INIT_THREAD_VSPACE), Cap::Arch(space.root));
     kernel.insert_root(
-        boot.slot(slots::INIT_THREAD_ASID_POOL),
+        boot.cnode.slot(slots::INIT_THREAD_VSPACE),
+        Cap::Arch(space.root),
+    );
+    kernel.insert_root(
+        boot.cnode.slot(slots::INIT_THREAD_ASID_POOL),
         Cap::Arch(space.asid_pool),
     );
 
@@ -197,7 +192,7 @@ fn provide_everything<A: Arch>(
     .map(|(slot, address)| {
         let frame = boot.alloc(PAGE_BITS);
         let cap = kernel.arch.boot_map(&space, address, frame, false);
-        kernel.insert_root(boot.slot(slot), Cap::Arch(cap));
+        kernel.insert_root(boot.cnode.slot(slot), Cap::Arch(cap));
         frame
     });
     let extra_boot_info_pages = provide_extra(kernel, boot, &space, parameters, layout);
@@ -208,7 +203,7 @@ fn provide_everything<A: Arch>(
     let user_image_frames = provide_frames(kernel, boot, &space, layout.image.clone(), physical);
     let shared_frames = provide_rings(kernel, boot, &space, layout.rings.start);
 
-    let start = boot.next_slot();
+    let start = boot.next_slot;
     let mut untypeds = Untypeds::new();
     let used = [parameters.reserved, parameters.ram];
     untypeds.add_devices(kernel, boot, &used, parameters.device_top);
@@ -224,15 +219,15 @@ fn provide_everything<A: Arch>(
         io_page_table_levels: parameters.io_page_table_levels,
         ipc_buffer: layout.ipc_buffer,
         empty: SlotRegion {
-            start: boot.next_slot(),
-            end: boot.cnode().slot_count(),
+            start: boot.next_slot,
+            end: boot.cnode.slot_count(),
         },
         shared_frames,
         user_image_frames,
         user_image_paging,
         io_space_caps: SlotRegion::default(),
         extra_boot_info_pages,
-        cnode_size_bits: boot.cnode().radix,
+        cnode_size_bits: boot.cnode.radix,
         domain: 0,
         sched_control,
         untyped: boot.region_from(start),
@@ -249,7 +244,7 @@ fn provide_sched_control<A: Arch>(
     boot: &mut BootAllocator<A>,
     nodes: usize,
 ) -> SlotRegion {
-    let start = boot.next_slot();
+    let start = boot.next_slot;
     for core in 0..nodes {
         boot.provide_cap(kernel, Cap::SchedControl { core });
     }
@@ -265,7 +260,7 @@ fn provide_frames<A: Arch>(
     addresses: Range<usize>,
     physical: PhysAddr,
 ) -> SlotRegion {
-    let start = boot.next_slot();
+    let start = boot.next_slot;
     let base = addresses.start;
     for address in addresses.step_by(PAGE) {
         let frame = PhysAddr(physical.0 + (address - base));
@@ -314,15 +309,17 @@ fn provide_rings<A: Arch>(
     space: &BootSpace<A::Cap>,
     mut address: usize,
 ) -> SlotRegion {
-    let start = boot.next_slot();
+    let start = boot.next_slot;
     for ring in crate::tracing::shared_rings() {
         let end = address + (1 << STREAM_RING_BITS);
         provide_frames(kernel, boot, space, address..end, A::to_physical(ring));
         address = end;
     }
-    match boot.region_from(start) {
-        region if region.is_empty() => SlotRegion::default(),
-        region => region,
+    let region = boot.region_from(start);
+    if region.is_empty() {
+        SlotRegion::default()
+    } else {
+        region
     }
 }
 
@@ -340,7 +337,7 @@ fn start_thread<A: Arch>(
         (ThreadSlot::VSpace, slots::INIT_THREAD_VSPACE),
         (ThreadSlot::Buffer, slots::INIT_THREAD_IPC_BUFFER),
     ] {
-        let source = boot.slot(slot);
+        let source = boot.cnode.slot(slot);
         let cap = kernel[source].unpack();
         if let Ok(cap) = kernel.derive_cap(source, cap) {
             kernel.insert_copy(source, thread_slot(thread, which), cap);

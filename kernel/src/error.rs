@@ -45,6 +45,12 @@ pub enum Error {
 }
 
 impl Error {
+    /// [`Error::Lookup`] of anything but the source of a copy.
+    pub const fn lookup(failure: LookupFailure) -> Self {
+        let source = false;
+        Self::Lookup { source, failure }
+    }
+
     /// [`Error::Range`].
     pub const fn range(minimum: usize, maximum: usize) -> Self {
         Self::Range { minimum, maximum }

@@ -131,13 +131,7 @@ impl<P: Platform> Arch for X86_64<P> {
         number: usize,
         breakpoint: Option<Breakpoint>,
     ) -> Result<(), Error> {
-        /// Index of the argument that distinguishes reads from writes.
-        const DIRECTION: usize = 4;
-        if debug::set(kernel, thread, number, breakpoint) {
-            Ok(())
-        } else {
-            Err(Error::InvalidArgument(DIRECTION))
-        }
+        debug::set(kernel, thread, number, breakpoint)
     }
 
     fn breakpoint(

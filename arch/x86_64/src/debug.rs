@@ -8,6 +8,7 @@
 use core::arch::asm;
 
 use abi::breakpoint::SINGLE_STEP;
+use kernel::invoke::{Error, ensure};
 use kernel::object::{Access, Breakpoint, Fault, Thread};
 use kernel::sched::Scheduler;
 use kernel::token::Ptr;
@@ -120,22 +121,23 @@ fn bits(breakpoint: Breakpoint) -> Option<u64> {
     Some(kind | length << 2)
 }
 
-/// Sets or clears a breakpoint; returns whether the processor supports its kind.
+/// Sets or clears a breakpoint.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] if the processor does not support its kind.
 pub fn set<P: Platform>(
     kernel: &mut Scheduler<X86_64<P>>,
     thread: Ptr<Thread<X86_64<P>>>,
     number: usize,
     breakpoint: Option<Breakpoint>,
-) -> bool {
-    let words = match breakpoint {
-        None => None,
-        Some(breakpoint) => match bits(breakpoint) {
-            None => return false,
-            Some(bits) => Some((breakpoint.address as u64, bits)),
-        },
-    };
-    kernel[thread].context.debug.registers.set(number, words);
-    true
+) -> Result<(), Error> {
+    /// Index of the argument that distinguishes reads from writes.
+    const DIRECTION: usize = 4;
+    let words = breakpoint.map(|it| Some((it.address as u64, bits(it)?)));
+    ensure(words != Some(None), Error::InvalidArgument(DIRECTION))?;
+    let registers = &mut kernel[thread].context.debug.registers;
+    registers.set(number, words.flatten());
+    Ok(())
 }
 
 /// A breakpoint, if it is set.

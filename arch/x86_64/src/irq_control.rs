@@ -2,7 +2,7 @@
 
 use abi::Method;
 use kernel::Kernel;
-use kernel::invoke::{Answer, Error, Invocation, Outcome};
+use kernel::invoke::{Answer, Error, Invocation, Outcome, allow, ensure};
 
 use crate::apic::{Polarity, Trigger};
 use crate::lines;
@@ -31,9 +31,7 @@ pub fn invoke<P: Platform>(
     if is_pin {
         let [controller, pin, level, polarity] = [a, b, c, d];
         let lines = &mut kernel.arch.lines;
-        if lines.controllers() == 0 {
-            return Err(Error::IllegalOperation.into());
-        }
+        allow(lines.controllers() > 0)?;
         at_most(controller, lines.controllers() - 1)?;
         at_most(pin, lines.pins(controller) - 1)?;
         at_most(level, 1)?;
@@ -61,9 +59,5 @@ pub fn invoke<P: Platform>(
 }
 
 fn at_most(value: usize, maximum: usize) -> Result<(), Error> {
-    if value > maximum {
-        Err(Error::range(0, maximum))
-    } else {
-        Ok(())
-    }
+    ensure(value <= maximum, Error::range(0, maximum))
 }

@@ -4,7 +4,7 @@
 //! I/O APIC, or a message that a device writes directly to the core's local APIC.
 
 use kernel::arch::Irq;
-use kernel::invoke::Error;
+use kernel::invoke::{Error, ensure};
 
 use crate::apic::{IoApic, Polarity, Route, Trigger};
 use crate::trap::vectors;
@@ -40,9 +40,7 @@ pub enum Source {
 /// # Errors
 /// [`Error::Range`].
 pub fn line(number: usize) -> Result<Irq, Error> {
-    if number > LAST_NUMBER {
-        return Err(Error::range(0, LAST_NUMBER));
-    }
+    ensure(number <= LAST_NUMBER, Error::range(0, LAST_NUMBER))?;
     Ok(Irq(number + FIRST))
 }
 

@@ -136,11 +136,7 @@ impl<A: Arch> Invocation<A> {
         };
         match cap {
             Cap::CNode(cnode) => Ok(cnode),
-            _ => Err(Error::Lookup {
-                source: false,
-                failure: LookupFailure::MissingCapability { bits_left: depth },
-            }
-            .into()),
+            _ => Err(Error::lookup(LookupFailure::MissingCapability { bits_left: depth }).into()),
         }
     }
 

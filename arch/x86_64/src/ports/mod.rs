@@ -10,7 +10,7 @@ pub use issued::IssuedPorts;
 use abi::Method;
 use kernel::Kernel;
 use kernel::cap::Cap as AnyCap;
-use kernel::invoke::{Answer, Error, Invocation, Outcome};
+use kernel::invoke::{Answer, Error, Invocation, Outcome, allow, ensure};
 use x86_64::instructions::port::Port;
 
 use crate::cap::{Cap, PortsCap};
@@ -25,21 +25,15 @@ pub fn invoke_control<P: Platform>(
     kernel: &mut Kernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,
 ) -> Outcome {
-    if invocation.method != Method::X86IoPortControlIssue {
-        return Err(Error::IllegalOperation.into());
-    }
+    allow(invocation.method == Method::X86IoPortControlIssue)?;
     invocation.require(4, 1)?;
     // Port numbers have 16 bits; the other bits of the words are ignored.
     let first = invocation.word(kernel, 0) as u16;
     let last = invocation.word(kernel, 1) as u16;
     let (index, depth) = (invocation.word(kernel, 2), invocation.word(kernel, 3));
-    if last < first {
-        return Err(Error::InvalidArgument(1).into());
-    }
+    ensure(first <= last, Error::InvalidArgument(1))?;
     let ports = PortsCap { first, last };
-    if kernel.arch.ports.any(ports) {
-        return Err(Error::RevokeFirst.into());
-    }
+    ensure(!kernel.arch.ports.any(ports), Error::RevokeFirst)?;
     let slot = invocation.find_empty_slot(kernel, 0, (index, depth))?;
 
     kernel.arch.ports.issue(ports);
@@ -68,9 +62,7 @@ pub fn invoke<P: Platform>(
     };
     invocation.require(words, 0)?;
     let port = invocation.word(kernel, 0) as u16;
-    if !cap.contains(port, bytes) {
-        return Err(Error::IllegalOperation.into());
-    }
+    allow(cap.contains(port, bytes))?;
 
     // SAFETY: the holder of the capability is responsible for the effect on the device.
     unsafe {

@@ -4,7 +4,7 @@ use abi::sizes::ASID_POOL_BITS;
 use abi::{LookupFailure, Method};
 use kernel::Kernel;
 use kernel::cap::{Cap as AnyCap, UntypedCap};
-use kernel::invoke::{Answer, Error, Failure, Invocation, Outcome, reset};
+use kernel::invoke::{Answer, Error, Failure, Invocation, Outcome, allow, ensure, reset};
 use kernel::sched::{Scheduler, work};
 
 use super::asid::{Asid, AsidPool, POOL_SIZE};
@@ -20,23 +20,18 @@ pub fn invoke_control<P: Platform>(
     kernel: &mut Kernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,
 ) -> Outcome {
-    if invocation.method != Method::X86AsidControlMakePool {
-        return Err(Error::IllegalOperation.into());
-    }
+    allow(invocation.method == Method::X86AsidControlMakePool)?;
     invocation.require(2, 2)?;
     let (index, depth) = (invocation.word(kernel, 0), invocation.word(kernel, 1));
     let place = kernel.arch.asids.free_place().ok_or(Error::DeleteFirst)?;
-    let untyped = match invocation.extra_cap(kernel, 0) {
+    let mut untyped = match invocation.extra_cap(kernel, 0) {
         AnyCap::Untyped(it) if it.bits == ASID_POOL_BITS && !it.device => it,
         _ => return Err(Error::InvalidCapability(1).into()),
     };
     let parent = invocation.extra_slot(0);
-    if kernel.has_children(parent) {
-        return Err(Error::RevokeFirst.into());
-    }
+    ensure(!kernel.has_children(parent), Error::RevokeFirst)?;
     let slot = invocation.find_empty_slot(kernel, 1, (index, depth))?;
 
-    let mut untyped = untyped;
     reset(kernel, parent, &mut untyped)?;
     let full = UntypedCap {
         watermark: untyped.size(),
@@ -65,25 +60,16 @@ pub fn invoke_pool<P: Platform>(
     invocation: &Invocation<X86_64<P>>,
     cap: PoolCap,
 ) -> Outcome {
-    if invocation.method != Method::X86AsidPoolAssign {
-        return Err(Error::IllegalOperation.into());
-    }
+    allow(invocation.method == Method::X86AsidPoolAssign)?;
     invocation.require(0, 1)?;
     let root = match invocation.extra_cap(kernel, 0) {
         AnyCap::Arch(Cap::Root(root)) if root.asid.is_none() => root,
         _ => return Err(Error::InvalidCapability(1).into()),
     };
-    let Some(pool) = kernel.arch.asids.pool(cap.index) else {
-        let failure = LookupFailure::InvalidRoot;
-        return Err(Error::Lookup {
-            source: false,
-            failure,
-        }
-        .into());
-    };
-    if window::to_physical(pool.address()) != cap.address {
-        return Err(Error::InvalidCapability(0).into());
-    }
+    let pool = kernel.arch.asids.pool(cap.index);
+    let pool = pool.ok_or(Error::lookup(LookupFailure::InvalidRoot))?;
+    let is_same = window::to_physical(pool.address()) == cap.address;
+    ensure(is_same, Error::InvalidCapability(0))?;
     let asid = free_asid(kernel, cap.index)?;
 
     let scheduler: &mut Scheduler<_> = kernel;

@@ -4,7 +4,7 @@ use abi::{Method, Rights};
 use kernel::Kernel;
 use kernel::arch::ArchCap;
 use kernel::cap::{Cap as AnyCap, RawCap};
-use kernel::invoke::{Answer, Error, Invocation, Outcome};
+use kernel::invoke::{Answer, Error, Invocation, Outcome, ensure};
 
 use super::{check_asid, invalidate_page, named_space, root_of};
 use crate::cap::{Cap, FrameCap, Mapping};
@@ -54,33 +54,25 @@ fn map<P: Platform>(
     let attributes = invocation.word(kernel, 2);
 
     let (root, asid) = named_space(kernel, invocation)?;
-    match cap.mapping {
-        Some(mapping) if mapping.asid != asid => return Err(Error::InvalidCapability(1).into()),
-        Some(mapping) if mapping.address != address => {
-            return Err(Error::InvalidArgument(0).into());
+    let fits = match cap.mapping {
+        Some(mapping) => {
+            ensure(mapping.asid == asid, Error::InvalidCapability(1))?;
+            mapping.address == address
         }
-        Some(_) => {}
         None => {
             let end = address.checked_add(1 << cap.level.bits());
-            if end.is_none_or(|end| end > USER_TOP) {
-                return Err(Error::InvalidArgument(0).into());
-            }
+            end.is_some_and(|end| end <= USER_TOP)
         }
-    }
+    };
+    ensure(fits, Error::InvalidArgument(0))?;
     check_asid(kernel, root, asid)?;
-    if !address.is_multiple_of(1 << cap.level.bits()) {
-        return Err(Error::Alignment.into());
-    }
-    let place =
-        find(&kernel.objects, root, address, cap.level).map_err(|failure| Error::Lookup {
-            source: false,
-            failure,
-        })?;
+    let is_aligned = address.is_multiple_of(1 << cap.level.bits());
+    ensure(is_aligned, Error::Alignment)?;
+    let place = find(&kernel.objects, root, address, cap.level).map_err(Error::lookup)?;
     let Place { table, index } = place;
     let old = kernel[table].entries[index];
-    if cap.level != Level::Table && old.table().is_some() {
-        return Err(Error::DeleteFirst.into());
-    }
+    let has_table = cap.level != Level::Table && old.table().is_some();
+    ensure(!has_table, Error::DeleteFirst)?;
 
     let mapping = Mapping { asid, address };
     kernel[table].entries[index] = entry(&cap, rights, attributes);

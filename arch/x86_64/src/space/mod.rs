@@ -18,9 +18,10 @@ pub use finalise::finalise;
 pub use frame::invoke as invoke_frame;
 pub use table::invoke as invoke_table;
 
+use abi::LookupFailure;
 use kernel::Kernel;
 use kernel::arch::PhysAddr;
-use kernel::invoke::{Error, Invocation};
+use kernel::invoke::{Error, Invocation, ensure};
 use kernel::sched::Scheduler;
 use kernel::token::Ptr;
 
@@ -62,14 +63,8 @@ fn check_asid<P: Platform>(
     root: Ptr<PageTable>,
     asid: Asid,
 ) -> Result<(), Error> {
-    match root_of(kernel, asid) {
-        None => Err(Error::Lookup {
-            source: false,
-            failure: abi::LookupFailure::InvalidRoot,
-        }),
-        Some(current) if current != root => Err(Error::InvalidCapability(1)),
-        Some(_) => Ok(()),
-    }
+    let current = root_of(kernel, asid).ok_or(Error::lookup(LookupFailure::InvalidRoot))?;
+    ensure(current == root, Error::InvalidCapability(1))
 }
 
 /// A remote call.

@@ -3,7 +3,7 @@
 use abi::Method;
 use kernel::Kernel;
 use kernel::cap::Cap as AnyCap;
-use kernel::invoke::{Answer, Error, Invocation, Outcome};
+use kernel::invoke::{Answer, Error, Invocation, Outcome, ensure};
 
 use super::{check_asid, invalidate_all, named_space, root_of};
 use crate::cap::{Cap, Mapping, TableCap};
@@ -45,24 +45,16 @@ fn map<P: Platform>(
     cap: TableCap,
 ) -> Outcome {
     invocation.require(2, 1)?;
-    if cap.mapping.is_some() {
-        return Err(Error::InvalidCapability(0).into());
-    }
+    ensure(cap.mapping.is_none(), Error::InvalidCapability(0))?;
     let level = parent(cap.level);
     let (root, asid) = named_space(kernel, invocation)?;
     let address = invocation.word(kernel, 0) >> level.bits() << level.bits();
-    if address >= USER_TOP {
-        return Err(Error::InvalidArgument(0).into());
-    }
+    ensure(address < USER_TOP, Error::InvalidArgument(0))?;
     check_asid(kernel, root, asid)?;
-    let place = find(&kernel.objects, root, address, level).map_err(|failure| Error::Lookup {
-        source: false,
-        failure,
-    })?;
+    let place = find(&kernel.objects, root, address, level).map_err(Error::lookup)?;
     let Place { table, index } = place;
-    if kernel[table].entries[index].is_present() {
-        return Err(Error::DeleteFirst.into());
-    }
+    let is_free = !kernel[table].entries[index].is_present();
+    ensure(is_free, Error::DeleteFirst)?;
 
     kernel[table].entries[index] = Entry::user_table(cap.address);
     let mapped = TableCap {
@@ -78,9 +70,7 @@ fn unmap<P: Platform>(
     invocation: &Invocation<X86_64<P>>,
     cap: TableCap,
 ) -> Outcome {
-    if !kernel.is_last_cap(invocation.slot) {
-        return Err(Error::RevokeFirst.into());
-    }
+    ensure(kernel.is_last_cap(invocation.slot), Error::RevokeFirst)?;
     if cap.mapping.is_some() {
         take_out(kernel, cap);
         // SAFETY: there is a capability to the table, so it exists.

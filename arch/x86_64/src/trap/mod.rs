@@ -11,17 +11,9 @@ pub mod vectors;
 
 pub use entry::return_to_user;
 pub use handlers::{call, other_system_call, trap};
+pub use table::fill as fill_table;
 #[cfg(feature = "harden-meltdown")]
 pub use table::visible as visible_table;
-
-/// Fills the table of exceptions and interrupts, for all cores.
-///
-/// # Safety
-/// Called once at boot.
-pub unsafe fn fill_table() {
-    // SAFETY: by contract.
-    unsafe { table::fill() };
-}
 
 /// Makes this core enter the kernel at the stubs, for exceptions, interrupts and system calls.
 ///

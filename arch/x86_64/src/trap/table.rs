@@ -43,7 +43,7 @@ pub fn visible() -> core::ops::Range<usize> {
     Visible::range(&raw const TABLE)
 }
 
-/// Fills the table, which is the same for all cores.
+/// Fills the table of exceptions and interrupts, which is the same for all cores.
 ///
 /// # Safety
 /// Called once at boot.

@@ -6,7 +6,7 @@ use abi::sizes::ASID_POOL_BITS;
 use abi::{LookupFailure, ObjectType, Rights};
 use kernel::arch::{ArchCap, Frame, PhysAddr};
 use kernel::cap::RawCap;
-use kernel::invoke::Error;
+use kernel::invoke::{Error, ensure};
 
 /// The sizes of frames.
 pub trait Size: Copy + Debug + Eq + 'static {
@@ -81,6 +81,25 @@ impl<F: Format> FrameCap<F> {
             rights: Rights::READ_WRITE,
             mapping: None,
         }
+    }
+
+    /// Checks that the frame can be mapped at an address: below `top`, or where its mapping is.
+    ///
+    /// # Errors
+    /// Those of the ABI.
+    #[inline(always)]
+    pub fn check_place(&self, root: &Root<F>, address: usize, top: usize) -> Result<(), Error> {
+        let fits = match self.mapping {
+            Some(mapping) => {
+                ensure(mapping.asid == root.asid, Error::InvalidCapability(1))?;
+                mapping.address == address
+            }
+            None => {
+                let end = address.checked_add(self.size.bytes());
+                end.is_some_and(|end| end <= top)
+            }
+        };
+        ensure(fits, Error::InvalidArgument(0))
     }
 }
 
@@ -274,10 +293,7 @@ impl<F: Format> ArchCap for Capability<F> {
 }
 
 /// The lookup error for a root that is not, or no longer, the root of an address space.
-pub const INVALID_ROOT: Error = Error::Lookup {
-    source: false,
-    failure: LookupFailure::InvalidRoot,
-};
+pub const INVALID_ROOT: Error = Error::lookup(LookupFailure::InvalidRoot);
 
 /// An address space as its capability states it.
 #[derive(Clone, Copy, Debug)]

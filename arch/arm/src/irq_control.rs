@@ -4,7 +4,7 @@ use abi::Method;
 use kernel::Kernel;
 use kernel::arch::{Arch, Irq};
 use kernel::cap::Cap;
-use kernel::invoke::{Answer, Error, Invocation, Outcome};
+use kernel::invoke::{Answer, Error, Invocation, Outcome, allow, ensure};
 use kernel::sched::CORES;
 
 use crate::interrupt::{InterruptController, Trigger};
@@ -36,11 +36,8 @@ pub trait HasController: Arch {
 /// # Errors
 /// [`Error::Range`].
 pub fn line<C: InterruptController>(number: usize) -> Result<Irq, Error> {
-    if number < C::LINES {
-        Ok(Irq(number))
-    } else {
-        Err(Error::range(0, C::LINES - 1))
-    }
+    ensure(number < C::LINES, Error::range(0, C::LINES - 1))?;
+    Ok(Irq(number))
 }
 
 /// Performs a method of `IRQControl`.
@@ -60,16 +57,12 @@ pub fn invoke<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocation<
 
 fn issue_handler<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Outcome {
     invocation.require(4, 1)?;
-    if !A::Controller::HAS_TRIGGERS {
-        return Err(Error::IllegalOperation.into());
-    }
+    allow(A::Controller::HAS_TRIGGERS)?;
     let word = |index| invocation.word(kernel, index);
     let (number, trigger, index, depth) = (word(0), word(1), word(2), word(3));
     let irq = line::<A::Controller>(number)?;
-    if CORES > 1 && number < lines::OWN {
-        // A private line: this request does not name a core; the method for lines of a certain core does.
-        return Err(Error::IllegalOperation.into());
-    }
+    // Not a private line: this request does not name a core; the method for lines of a certain core does.
+    allow(CORES == 1 || number >= lines::OWN)?;
     let slot = invocation.find_irq_slot(kernel, irq, (index, depth))?;
 
     kernel.arch.lines().set_trigger(irq, trigger_of(trigger));
@@ -114,9 +107,7 @@ fn issue_handler_on_core<A: HasController>(
     let (number, trigger, index, depth) = (word(0), word(1), word(2), word(3) & 0xff);
     let core = word(4);
     let hardware = line::<A::Controller>(number)?;
-    if core >= kernel.cores() {
-        return Err(Error::InvalidArgument(0).into());
-    }
+    ensure(core < kernel.cores(), Error::InvalidArgument(0))?;
     let irq = lines::of_core::<A::Controller>(core, hardware);
     let slot = invocation.find_irq_slot(kernel, irq, (index, depth))?;
 
@@ -131,15 +122,10 @@ fn issue_signal<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocatio
     invocation.require(4, 1)?;
     let word = |index| invocation.word(kernel, index);
     let (number, target, index, depth) = (word(0), word(1), word(2), word(3));
-    if A::Controller::SIGNAL_TARGETS == 0 {
-        return Err(Error::IllegalOperation.into());
-    }
-    if number >= SIGNALS {
-        return Err(Error::range(0, SIGNALS - 1).into());
-    }
-    if target >= A::Controller::SIGNAL_TARGETS {
-        return Err(Error::InvalidArgument(1).into());
-    }
+    allow(A::Controller::SIGNAL_TARGETS > 0)?;
+    ensure(number < SIGNALS, Error::range(0, SIGNALS - 1))?;
+    let is_target = target < A::Controller::SIGNAL_TARGETS;
+    ensure(is_target, Error::InvalidArgument(1))?;
     let slot = invocation.find_empty_slot(kernel, 0, (index, depth))?;
 
     kernel.insert_copy(

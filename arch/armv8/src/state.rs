@@ -15,7 +15,6 @@ use arch_arm::psci::{self, Conduit};
 use arch_arm::user_timer::InContext;
 use kernel::arch::{BootSpace, PhysAddr};
 use kernel::boot::{BootAllocator, RootTaskImage};
-use kernel::cap::RawCap;
 use kernel::cores::Irqs;
 use kernel::invoke::{Error, Invocation, Outcome};
 use kernel::object::{Thread, ThreadSlot};
@@ -28,7 +27,8 @@ use crate::cap::{Capability, FrameCap, Mapping, Words64};
 use crate::context::Context;
 use crate::invoke::{self, page, page_table};
 use crate::kernel_space::{self, KERNEL_WINDOW};
-use crate::spaces::Spaces;
+use crate::paging::table::Table;
+use crate::spaces::{Asid, Spaces};
 use crate::{Armv8, cache, debug, fpu, initial_space};
 
 /// The execution state.
@@ -200,12 +200,20 @@ impl ExecutionState for Aarch64 {
     }
 
     #[inline(always)]
-    fn invoke_page<P: Platform>(
+    fn map_page<P: Platform>(
         kernel: &mut Kernel<Armv8<P>>,
         invocation: &Invocation<Armv8<P>>,
-        cap: RawCap,
+        frame: FrameCap,
     ) -> Outcome {
-        page::invoke(kernel, invocation, cap)
+        page::map(kernel, invocation, frame)
+    }
+
+    fn cache_range<P: Platform>(
+        kernel: &mut Kernel<Armv8<P>>,
+        frame: &FrameCap,
+        offsets: Range<usize>,
+    ) -> Result<(Asid, bool, Range<usize>), Error> {
+        page::cache_range(&kernel.arch.spaces, frame, offsets)
     }
 
     #[inline(always)]
@@ -214,13 +222,19 @@ impl ExecutionState for Aarch64 {
     }
 
     #[inline(always)]
-    fn invoke_table<P: Platform>(
+    fn map_table<P: Platform>(
         kernel: &mut Kernel<Armv8<P>>,
-        invocation: &Invocation<Armv8<P>>,
-        address: PhysAddr,
-        mapping: Option<Mapping>,
-    ) -> Outcome {
-        page_table::invoke(kernel, invocation, address, mapping)
+        root: Root<Words64>,
+        table: PhysAddr,
+        address: usize,
+        _attributes: usize,
+    ) -> Result<usize, Error> {
+        page_table::map(kernel, root, table, address)
+    }
+
+    unsafe fn clear_table<P: Platform>(table: PhysAddr) {
+        // SAFETY: by contract.
+        unsafe { Table::at(table) }.clear();
     }
 
     #[inline(always)]

@@ -49,12 +49,9 @@ pub(super) fn attributes(frame: &FrameCap, rights: Rights, attributes: usize) ->
 }
 
 /// The lookup error for an address without a table.
-pub(super) const MISSING_TABLE: Error = Error::Lookup {
-    source: false,
-    failure: LookupFailure::MissingCapability {
-        bits_left: SECTION_BITS,
-    },
-};
+pub(super) const MISSING_TABLE: Error = Error::lookup(LookupFailure::MissingCapability {
+    bits_left: SECTION_BITS,
+});
 
 /// The place of the descriptors of a frame of a certain size at a certain address.
 pub(super) enum Place<A> {

@@ -5,7 +5,7 @@ use abi::sizes::ASID_POOL_BITS;
 use kernel::Kernel;
 use kernel::arch::PhysAddr;
 use kernel::cap::{Cap, UntypedCap};
-use kernel::invoke::{Answer, Error, Failure, Invocation, Outcome, reset};
+use kernel::invoke::{Answer, Error, Failure, Invocation, Outcome, allow, ensure, reset};
 use kernel::sched::work;
 
 use super::{ExecutionState, Machine};
@@ -17,29 +17,18 @@ pub(super) fn invoke_control<V: ExecutionState, P: Platform>(
     kernel: &mut Kernel<Machine<V, P>>,
     invocation: &Invocation<Machine<V, P>>,
 ) -> Outcome {
-    if invocation.method != Method::ArmAsidControlMakePool {
-        return Err(Error::IllegalOperation.into());
-    }
+    allow(invocation.method == Method::ArmAsidControlMakePool)?;
     invocation.require(2, 2)?;
     let pool = kernel.arch.spaces.free_pool().ok_or(Error::DeleteFirst)?;
     let parent = invocation.extra_slot(0);
-    let untyped = match kernel[parent].cap() {
-        Cap::Untyped(
-            untyped @ UntypedCap {
-                bits: ASID_POOL_BITS,
-                device: false,
-                ..
-            },
-        ) => untyped,
+    let mut untyped = match kernel[parent].cap() {
+        Cap::Untyped(it) if it.bits == ASID_POOL_BITS && !it.device => it,
         _ => return Err(Error::InvalidCapability(1).into()),
     };
-    if kernel.has_children(parent) {
-        return Err(Error::RevokeFirst.into());
-    }
+    ensure(!kernel.has_children(parent), Error::RevokeFirst)?;
     let place = (invocation.word(kernel, 0), invocation.word(kernel, 1));
     let slot = invocation.find_empty_slot(kernel, 1, place)?;
 
-    let mut untyped = untyped;
     reset(kernel, parent, &mut untyped)?;
     let address = untyped.address;
     let used = UntypedCap {
@@ -61,9 +50,7 @@ pub(super) fn invoke_pool<V: ExecutionState, P: Platform>(
     pool: usize,
     address: PhysAddr,
 ) -> Outcome {
-    if invocation.method != Method::ArmAsidPoolAssign {
-        return Err(Error::IllegalOperation.into());
-    }
+    allow(invocation.method == Method::ArmAsidPoolAssign)?;
     invocation.require(0, 1)?;
     let Cap::Arch(Capability::VSpace {
         address: root,
@@ -72,14 +59,8 @@ pub(super) fn invoke_pool<V: ExecutionState, P: Platform>(
     else {
         return Err(Error::InvalidCapability(1).into());
     };
-    if !kernel
-        .arch
-        .spaces
-        .has_pool(pool, address)
-        .ok_or(INVALID_ROOT)?
-    {
-        return Err(Error::InvalidCapability(0).into());
-    }
+    let has_pool = kernel.arch.spaces.has_pool(pool, address);
+    ensure(has_pool.ok_or(INVALID_ROOT)?, Error::InvalidCapability(0))?;
     let asid = free_asid(kernel, pool)?;
     if V::LONG_ASSIGNMENT {
         kernel.preempt_after(work::CHECKS)?;

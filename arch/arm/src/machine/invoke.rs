@@ -5,9 +5,9 @@ use abi::Method;
 use kernel::Kernel;
 use kernel::arch::{ArchCap, PhysAddr};
 use kernel::cap::RawCap;
-use kernel::invoke::{Answer, Error, Invocation, Outcome};
+use kernel::invoke::{Answer, Invocation, Outcome, allow};
 
-use super::{ExecutionState, Machine, asid, vspace};
+use super::{ExecutionState, Machine, asid, pages, vspace};
 use crate::cap::{Capability, Format};
 use crate::platform::Platform;
 use crate::spaces::AddressSpaces;
@@ -21,9 +21,9 @@ pub(super) fn invoke<V: ExecutionState, P: Platform>(
     cap: RawCap,
 ) -> Outcome {
     match Capability::<V::Format>::decode(cap) {
-        Capability::Frame(_) => V::invoke_page(kernel, invocation, cap),
+        Capability::Frame(_) => pages::invoke_frame(kernel, invocation, cap),
         Capability::PageTable { address, mapping } => {
-            V::invoke_table(kernel, invocation, address, mapping)
+            pages::invoke_table(kernel, invocation, address, mapping)
         }
         Capability::VSpace { address, asid } => vspace::invoke(kernel, invocation, address, asid),
         Capability::AsidControl => asid::invoke_control(kernel, invocation),
@@ -45,14 +45,10 @@ fn smc<V: ExecutionState, P: Platform>(
     invocation: &Invocation<Machine<V, P>>,
     badge: usize,
 ) -> Outcome {
-    if invocation.method != Method::ArmSmcCall {
-        return Err(Error::IllegalOperation.into());
-    }
+    allow(invocation.method == Method::ArmSmcCall)?;
     invocation.require(8, 0)?;
     let words = core::array::from_fn(|index| invocation.word(kernel, index));
-    if badge != 0 && badge != words[0] {
-        return Err(Error::IllegalOperation.into());
-    }
+    allow(badge == 0 || badge == words[0])?;
     Ok(Answer::Words(V::call_monitor(words), 8))
 }
 

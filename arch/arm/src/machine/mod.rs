@@ -7,6 +7,7 @@ pub mod debug;
 pub mod fpu;
 mod image;
 mod invoke;
+mod pages;
 mod panic;
 mod state;
 mod vspace;

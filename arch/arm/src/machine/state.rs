@@ -5,7 +5,6 @@ use core::ops::Range;
 use abi::Method;
 use kernel::arch::{BootSpace, PhysAddr, UserContext};
 use kernel::boot::{BootAllocator, RootTaskImage};
-use kernel::cap::RawCap;
 use kernel::cores::{CoreHandle, Irqs};
 use kernel::invoke::{Error, Invocation, Outcome};
 use kernel::object::Thread;
@@ -181,15 +180,26 @@ pub trait ExecutionState: Sized + 'static {
         address: usize,
     ) -> Result<Option<(usize, bool)>, Error>;
 
-    /// Performs a method of a frame.
+    /// Maps a frame.
     ///
     /// # Errors
     /// The error that is reported to the caller.
-    fn invoke_page<P: Platform>(
+    fn map_page<P: Platform>(
         kernel: &mut Kernel<Machine<Self, P>>,
         invocation: &Invocation<Machine<Self, P>>,
-        cap: RawCap,
+        frame: FrameCap<Self::Format>,
     ) -> Outcome;
+
+    /// The address space and the addresses of a cache operation on a frame, given by the offsets of their start and end, and
+    /// whether users may write there.
+    ///
+    /// # Errors
+    /// As for [`ExecutionState::map_page`].
+    fn cache_range<P: Platform>(
+        kernel: &mut Kernel<Machine<Self, P>>,
+        frame: &FrameCap<Self::Format>,
+        offsets: Range<usize>,
+    ) -> Result<(<Self::Format as Format>::Asid, bool, Range<usize>), Error>;
 
     /// Unmaps a frame from the address space in which it was mapped, if it still is.
     fn unmap_page<P: Platform>(
@@ -197,16 +207,23 @@ pub trait ExecutionState: Sized + 'static {
         frame: &FrameCap<Self::Format>,
     );
 
-    /// Performs a method of a page table.
+    /// Maps a page table for an address, with the attributes of the request. Returns the first address for which it is.
     ///
     /// # Errors
-    /// The error that is reported to the caller.
-    fn invoke_table<P: Platform>(
+    /// As for [`ExecutionState::map_page`].
+    fn map_table<P: Platform>(
         kernel: &mut Kernel<Machine<Self, P>>,
-        invocation: &Invocation<Machine<Self, P>>,
-        address: PhysAddr,
-        mapping: Option<Mapping<Self::Format>>,
-    ) -> Outcome;
+        root: Root<Self::Format>,
+        table: PhysAddr,
+        address: usize,
+        attributes: usize,
+    ) -> Result<usize, Error>;
+
+    /// Empties a page table.
+    ///
+    /// # Safety
+    /// It is one, and is not mapped.
+    unsafe fn clear_table<P: Platform>(table: PhysAddr);
 
     /// Unmaps a page table from the address space in which it was mapped, if it still is.
     fn unmap_table<P: Platform>(

@@ -1,11 +1,13 @@
 //! Roots of address spaces: cache maintenance by address.
 
+use core::ops::Range;
+
 use kernel::Kernel;
 use kernel::arch::PhysAddr;
-use kernel::invoke::{Answer, Error, Invocation, Outcome};
+use kernel::invoke::{Answer, Error, Invocation, Outcome, allow, ensure};
 
 use super::{ExecutionState, Machine};
-use crate::cache;
+use crate::cache::CacheOperation;
 use crate::cap::{Format, Root};
 use crate::platform::Platform;
 use crate::spaces::AddressSpaces;
@@ -19,33 +21,33 @@ pub(super) fn invoke<V: ExecutionState, P: Platform>(
     let operation = V::root_operation(invocation.method).ok_or(Error::IllegalOperation)?;
     invocation.require(2, 0)?;
     let range = invocation.word(kernel, 0)..invocation.word(kernel, 1);
-    if range.is_empty() {
-        return Err(Error::InvalidArgument(1).into());
-    }
-    if range.end > V::USER_TOP {
-        return Err(Error::IllegalOperation.into());
-    }
+    ensure(!range.is_empty(), Error::InvalidArgument(1))?;
+    allow(range.end <= V::USER_TOP)?;
     let asid = asid.ok_or(Error::InvalidCapability(0))?;
     let Some((bytes, writable)) = V::mapped_at(kernel, Root { address, asid }, range.start)? else {
         return Ok(Answer::Nothing);
     };
     let last = range.start | (bytes - 1);
-    if range.end - 1 > last {
-        return Err(Error::range(range.start, last).into());
-    }
-    let wanted = (operation, range);
-    cache::maintain(
-        kernel,
-        invocation,
-        wanted,
-        writable,
-        V::CACHE_PIECE,
-        |kernel, piece| {
-            kernel
-                .arch
-                .spaces
-                .inside(asid, || V::maintain_cache(operation, piece));
-        },
-    )?;
+    ensure(range.end - 1 <= last, Error::range(range.start, last))?;
+    maintain(kernel, invocation, asid, (operation, range), writable)
+}
+
+/// Performs a cache operation on addresses of an address space, with preemption points. `writable` says whether users may
+/// write there: invalidation changes the content of memory.
+pub(super) fn maintain<V: ExecutionState, P: Platform>(
+    kernel: &mut Kernel<Machine<V, P>>,
+    invocation: &Invocation<Machine<V, P>>,
+    asid: <V::Format as Format>::Asid,
+    (operation, range): (CacheOperation, Range<usize>),
+    writable: bool,
+) -> Outcome {
+    /// The approximate number of instructions that the bytes between two preemption points take.
+    const WORK: usize = 500;
+    allow(writable || operation != CacheOperation::Invalidate)?;
+    let size = (V::CACHE_PIECE, WORK);
+    invocation.in_pieces(kernel, range, size, |kernel, piece| {
+        let maintain = || V::maintain_cache(operation, piece);
+        kernel.arch.spaces.inside(asid, maintain);
+    })?;
     Ok(Answer::Nothing)
 }

@@ -1,4 +1,4 @@
-//! Invocations of pages and page tables, which depend on the format of tables. The order of checks is part of
+//! What methods of frames, page tables and roots do that depends on the format of tables. The order of checks is part of
 //! the user interface.
 
 pub(crate) mod page;
@@ -8,7 +8,7 @@ use abi::LookupFailure;
 use arch_arm::cap::{INVALID_ROOT, Root};
 use arch_arm::platform::Platform;
 use kernel::Kernel;
-use kernel::invoke::Error;
+use kernel::invoke::{Error, ensure};
 
 use crate::Armv8;
 use crate::cap::Words64;
@@ -30,11 +30,9 @@ fn table<P: Platform>(
     number: usize,
 ) -> Result<Table, Error> {
     let table = kernel.arch.spaces.root(root.asid).ok_or(INVALID_ROOT)?;
-    if table.address() == root.address {
-        Ok(table)
-    } else {
-        Err(Error::InvalidCapability(number))
-    }
+    let is_same = table.address() == root.address;
+    ensure(is_same, Error::InvalidCapability(number))?;
+    Ok(table)
 }
 
 /// The size of the frame that is mapped at an address, and whether users can write there.
@@ -53,8 +51,5 @@ pub(crate) fn mapped_at<P: Platform>(
 
 /// The lookup error for a missing table at `bits_left` bits.
 const fn missing_table(bits_left: usize) -> Error {
-    Error::Lookup {
-        source: false,
-        failure: LookupFailure::MissingCapability { bits_left },
-    }
+    Error::lookup(LookupFailure::MissingCapability { bits_left })
 }

@@ -1,11 +1,11 @@
-//! Invocations of pages and page tables, which depend on the format of tables. The order of checks is part of
+//! What methods of frames, page tables and roots do that depends on the format of tables. The order of checks is part of
 //! the user interface.
 
 pub mod page;
 pub mod page_table;
 
 use kernel::Kernel;
-use kernel::invoke::Error;
+use kernel::invoke::{Error, ensure};
 
 use super::Aarch32;
 use super::cap::{FrameCap, Mapping, Words32};
@@ -27,11 +27,9 @@ fn directory<A: Aarch32>(
         .spaces()
         .directory(root.asid)
         .ok_or(INVALID_ROOT)?;
-    if directory.address() == root.address {
-        Ok(directory)
-    } else {
-        Err(Error::InvalidCapability(number))
-    }
+    let is_same = directory.address() == root.address;
+    ensure(is_same, Error::InvalidCapability(number))?;
+    Ok(directory)
 }
 
 /// The size of the frame that is mapped at an address, and whether users can write there.

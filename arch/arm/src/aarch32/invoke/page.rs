@@ -2,91 +2,37 @@
 
 use core::ops::Range;
 
-use abi::{Method, Rights};
+use abi::Rights;
 use kernel::Kernel;
-use kernel::arch::ArchCap;
-use kernel::cap::{Cap, RawCap};
-use kernel::invoke::{Answer, Error, Invocation, Outcome};
+use kernel::cap::Cap;
+use kernel::invoke::{Answer, Error, Invocation, Outcome, ensure};
 
 use super::{directory, mapped_place};
 use crate::aarch32::cap::{Capability, FrameCap, FrameSize, Mapping};
 use crate::aarch32::map::{MISSING_TABLE, Place, attributes};
-use crate::aarch32::{Aarch32, Asid, CACHE_PIECE, USER_TOP};
-use crate::cache;
+use crate::aarch32::{Aarch32, Asid, USER_TOP};
 use crate::cap::{INVALID_ROOT, Root, Size};
 use crate::spaces::AddressSpaces;
 
-/// Performs a method of a frame.
+/// Maps a frame.
 ///
 /// # Errors
 /// The error that is reported to the caller.
-#[inline(never)]
-pub fn invoke<A: Aarch32>(
+#[inline(always)]
+pub fn map<A: Aarch32>(
     kernel: &mut Kernel<A>,
     invocation: &Invocation<A>,
-    cap: RawCap,
+    frame: FrameCap,
 ) -> Outcome {
-    let Capability::Frame(frame) = Capability::decode(cap) else {
-        return Err(Error::InvalidCapability(0).into());
-    };
-    match invocation.method {
-        Method::ArmPageMap => map(kernel, invocation, frame),
-        Method::ArmPageUnmap => {
-            unmap(kernel, &frame);
-            let unmapped = Capability::Frame(FrameCap {
-                mapping: None,
-                ..frame
-            });
-            kernel[invocation.slot].set_cap(Cap::Arch(unmapped));
-            Ok(Answer::Nothing)
-        }
-        Method::ArmPageGetAddress => Ok(Answer::word(frame.address.0)),
-        method => {
-            let operation = cache::of_page(method).ok_or(Error::IllegalOperation)?;
-            invocation.require(2, 0)?;
-            let offsets = invocation.word(kernel, 0)..invocation.word(kernel, 1);
-            let (writable, asid, range) = cache_range(kernel, &frame, offsets)?;
-            let wanted = (operation, range);
-            cache::maintain(
-                kernel,
-                invocation,
-                wanted,
-                writable,
-                CACHE_PIECE,
-                |kernel, piece| {
-                    let maintain = || A::maintain_cache(operation, piece);
-                    kernel.arch.spaces().inside(asid, maintain);
-                },
-            )?;
-            Ok(Answer::Nothing)
-        }
-    }
-}
-
-#[inline(always)]
-fn map<A: Aarch32>(kernel: &mut Kernel<A>, invocation: &Invocation<A>, frame: FrameCap) -> Outcome {
     invocation.require(3, 1)?;
     let address = invocation.word(kernel, 0);
     let rights = Rights::from_word(invocation.word(kernel, 1));
     let attributes = attributes(&frame, rights, invocation.word(kernel, 2));
     let root = Root::from_cap(invocation.packed_extra(kernel, 0), 1)?;
-    match frame.mapping {
-        Some(mapping) if mapping.asid != root.asid => {
-            return Err(Error::InvalidCapability(1).into());
-        }
-        Some(mapping) if mapping.address != address => return Err(Error::InvalidArgument(0).into()),
-        Some(_) => {}
-        None => {
-            let end = address.checked_add(frame.size.bytes());
-            if end.is_none_or(|end| end > USER_TOP) {
-                return Err(Error::InvalidArgument(0).into());
-            }
-        }
-    }
+    frame.check_place(&root, address, USER_TOP)?;
     let directory = directory(kernel, root, 1)?;
-    if !address.is_multiple_of(frame.size.bytes()) {
-        return Err(Error::Alignment.into());
-    }
+    let is_aligned = address.is_multiple_of(frame.size.bytes());
+    ensure(is_aligned, Error::Alignment)?;
     let place = Place::find(directory, frame.size, address).ok_or(MISSING_TABLE)?;
     let was_occupied = place.occupied(frame.size).ok_or(Error::DeleteFirst)?;
 
@@ -126,27 +72,27 @@ fn forget<A: Aarch32>(kernel: &mut Kernel<A>, size: FrameSize, asid: Asid, addre
     }
 }
 
-/// The addresses of a cache operation, given by the offsets of their start and end in the frame, and
+/// The address space and the addresses of a cache operation, given by the offsets of their start and end in the frame, and
 /// whether users may write there.
-fn cache_range<A: Aarch32>(
+///
+/// # Errors
+/// The error that is reported to the caller.
+pub fn cache_range<A: Aarch32>(
     kernel: &mut Kernel<A>,
     frame: &FrameCap,
     offsets: Range<usize>,
-) -> Result<(bool, Asid, Range<usize>), Error> {
+) -> Result<(Asid, bool, Range<usize>), Error> {
     let mapping = frame.mapping.ok_or(Error::IllegalOperation)?;
     let directory = kernel
         .arch
         .spaces()
         .directory(mapping.asid)
         .ok_or(INVALID_ROOT)?;
-    if offsets.is_empty() {
-        return Err(Error::InvalidArgument(1));
-    }
+    ensure(!offsets.is_empty(), Error::InvalidArgument(1))?;
     let place = mapped_place(directory, frame, mapping).ok_or(Error::InvalidCapability(0))?;
-    if offsets.end > frame.size.bytes() {
-        return Err(Error::InvalidArgument(0));
-    }
+    let is_inside = offsets.end <= frame.size.bytes();
+    ensure(is_inside, Error::InvalidArgument(0))?;
     let base = mapping.address;
     let range = base + offsets.start..base + offsets.end;
-    Ok((place.is_user_writable(), mapping.asid, range))
+    Ok((mapping.asid, place.is_user_writable(), range))
 }

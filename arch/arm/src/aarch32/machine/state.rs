@@ -5,7 +5,6 @@ use core::ops::Range;
 use abi::Method;
 use kernel::arch::{BootSpace, PhysAddr};
 use kernel::boot::{BootAllocator, RootTaskImage};
-use kernel::cap::RawCap;
 use kernel::cores::Irqs;
 use kernel::invoke::{Error, Invocation, Outcome};
 use kernel::object::{Thread, ThreadSlot};
@@ -14,10 +13,11 @@ use kernel::token::Ptr;
 use kernel::{Kernel, Kernels};
 
 use super::{KERNEL_BASE, Machine, State, boot, fpu, kernel_space, translation, version};
+use crate::aarch32::descriptor::SecondLevel;
 use crate::aarch32::invoke::{self, page, page_table};
 use crate::aarch32::{
-    self, Aarch32, CacheOperation, Capability, Context, FrameCap, HardwareAsid, Mapping, Spaces,
-    Words32, cp15,
+    self, Aarch32, Asid, CacheOperation, Capability, Context, FrameCap, HardwareAsid, Mapping,
+    Spaces, Table, Words32, cp15,
 };
 use crate::breakpoints::{InContext as Breakpoints, Registers, Stepping};
 use crate::cap::Root;
@@ -191,12 +191,20 @@ impl ExecutionState for State {
     }
 
     #[inline(always)]
-    fn invoke_page<P: Platform>(
+    fn map_page<P: Platform>(
         kernel: &mut Kernel<Machine<P>>,
         invocation: &Invocation<Machine<P>>,
-        cap: RawCap,
+        frame: FrameCap,
     ) -> Outcome {
-        page::invoke(kernel, invocation, cap)
+        page::map(kernel, invocation, frame)
+    }
+
+    fn cache_range<P: Platform>(
+        kernel: &mut Kernel<Machine<P>>,
+        frame: &FrameCap,
+        offsets: Range<usize>,
+    ) -> Result<(Asid, bool, Range<usize>), Error> {
+        page::cache_range(kernel, frame, offsets)
     }
 
     #[inline(always)]
@@ -205,13 +213,19 @@ impl ExecutionState for State {
     }
 
     #[inline(always)]
-    fn invoke_table<P: Platform>(
+    fn map_table<P: Platform>(
         kernel: &mut Kernel<Machine<P>>,
-        invocation: &Invocation<Machine<P>>,
-        address: PhysAddr,
-        mapping: Option<Mapping>,
-    ) -> Outcome {
-        page_table::invoke(kernel, invocation, address, mapping)
+        root: Root<Words32>,
+        table: PhysAddr,
+        address: usize,
+        attributes: usize,
+    ) -> Result<usize, Error> {
+        page_table::map(kernel, root, table, address, attributes)
+    }
+
+    unsafe fn clear_table<P: Platform>(table: PhysAddr) {
+        // SAFETY: by contract.
+        unsafe { Table::<Machine<P>>::at(table) }.clear(SecondLevel::FAULT);
     }
 
     #[inline(always)]

@@ -48,7 +48,7 @@ pub trait AddressSpaces<F: Format> {
     fn assign(&mut self, asid: F::Asid, root: PhysAddr);
 
     /// Switches away from an address space that is about to lose its identifier.
-    fn forget(&mut self, asid: F::Asid, root: PhysAddr);
+    fn leave_space(&mut self, asid: F::Asid, root: PhysAddr);
 
     /// Takes back the identifier of a root that no core has loaded.
     fn release(&mut self, asid: F::Asid);

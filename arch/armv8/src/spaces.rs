@@ -163,7 +163,7 @@ impl Spaces {
     /// Switches to an address space if it still has this root, or else to the one without mappings. Returns
     /// the result of the lookup.
     ///
-    /// The current address space exists: `forget` and `remove_pool` switch away from it
+    /// The current address space exists: `leave_space` and `remove_pool` switch away from it
     /// first.
     #[inline(always)]
     pub(crate) fn switch(
@@ -281,7 +281,7 @@ impl AddressSpaces<Words64> for Spaces {
         }
     }
 
-    fn forget(&mut self, asid: Asid, root: PhysAddr) {
+    fn leave_space(&mut self, asid: Asid, root: PhysAddr) {
         if self.current == Walk::new(asid, root) {
             self.leave();
         }

@@ -110,7 +110,7 @@ impl<A: Arch> Kernel<A> {
         let context = self.core.current_context.ok_or(NotEligible)?;
         if self[server].sched_context.is_some() {
             eligible(transfer.is_none())?;
-            let reading = self.read_clock_of_payer(caller, context)?;
+            let reading = self.read_clock_beside_timer(caller, context)?;
             let available = self.can_run(server, reading.now)?;
             self.runs_after_block(caller, server, reading.now)?;
 

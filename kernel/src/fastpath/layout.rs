@@ -72,9 +72,9 @@ impl<A: Arch> Layout<A> {
         Self::KERNEL_CORE + offset_of!(Core<A>, check_threshold);
     /// The timer deadline; 64 bits.
     pub const KERNEL_DEADLINE_TIME: usize = Self::TIMER_DEADLINE + TimerDeadline::TIME;
-    /// The preemption level from which no earlier deadline is needed; 16 bits.
+    /// The preemption rank from which no earlier deadline is needed; 16 bits.
     pub const KERNEL_DEADLINE_LOWEST: usize = Self::TIMER_DEADLINE + TimerDeadline::LOWEST;
-    /// The preemption level from which the deadline may be too early; 16 bits.
+    /// The preemption rank from which the deadline may be too early; 16 bits.
     pub const KERNEL_DEADLINE_END: usize = Self::TIMER_DEADLINE + TimerDeadline::END;
     /// The upper level of the bitmap of priorities with ready threads: a bit per word that is not zero.
     pub const KERNEL_READY_SUMMARY: usize = Self::OCCUPIED + PriorityBitmap::SUMMARY;

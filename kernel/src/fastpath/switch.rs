@@ -36,18 +36,18 @@ impl<A: Arch> Kernel<A> {
         Ok(reading)
     }
 
-    /// The same for a fast path that leaves `context`, the current one, with the current thread `payer`: it may have a
-    /// timer that has not expired.
+    /// The same for a fast path that leaves `context`, the current one, with the current thread: it may have a timer that
+    /// has not expired.
     #[inline(always)]
-    pub(super) fn read_clock_of_payer(
+    pub(super) fn read_clock_beside_timer(
         &self,
-        payer: Ptr<Thread<A>>,
+        current: Ptr<Thread<A>>,
         context: Ptr<SchedContext<A>>,
     ) -> Eligible<ClockReading> {
         eligible(abi::config::DOMAINS == 1)?;
         let reading = self.reading();
         if reading.consumed >= self.core.check_threshold {
-            self.is_paid_beside_timer(payer, context, reading)?;
+            self.is_paid_beside_timer(current, context, reading)?;
         }
         Ok(reading)
     }
@@ -56,12 +56,12 @@ impl<A: Arch> Kernel<A> {
     #[inline(never)]
     fn is_paid_beside_timer(
         &self,
-        payer: Ptr<Thread<A>>,
+        current: Ptr<Thread<A>>,
         context: Ptr<SchedContext<A>>,
         reading: ClockReading,
     ) -> Eligible<()> {
         eligible(self[context].is_configured() && self[context].has_at_most_a_timer())?;
-        eligible(!matches!(self[payer].progress, Progress::Deferred { .. }))?;
+        eligible(!matches!(self[current].progress, Progress::Deferred { .. }))?;
         self.is_timer_local(context)?;
         // Without a timer, the slow path finds that the context needs no checks any more.
         let timer = self.timer_of(context);
@@ -264,7 +264,7 @@ impl<A: Arch> Kernel<A> {
         self.is_none_due(PreemptionRank::of(priority.into()), now)
     }
 
-    /// The preemption level of a thread that runs by a fast path. Its criticality does not raise it.
+    /// The preemption rank of a thread that runs by a fast path. Its criticality does not raise it.
     #[inline(always)]
     fn fast_preemption_rank(&self, next: Ptr<Thread<A>>) -> PreemptionRank {
         PreemptionRank::of(self[next].priority.into())

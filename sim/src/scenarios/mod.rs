@@ -34,7 +34,7 @@ scenarios! {
     passive_server, "passive-server", 60 ms:
         "three clients pay for a server that has no time of its own";
     thundering_herd, "thundering-herd", 20 ms:
-        "one signal a period, and everybody wants to run at once";
+        "one signal a period, and all threads want to run at once";
     timeout, "timeout", 60 ms:
         "a client's budget ends inside of a server, and a handler sorts it out";
     threshold, "threshold", 60 ms:

@@ -148,8 +148,8 @@ impl<A: Aarch32> Spaces<A> {
         }
     }
 
-    /// Invalidates all results of lookups.
-    fn doubt(&mut self) {
+    /// Begins another ASID generation: the results of lookups in earlier ones are invalid.
+    fn advance_generation(&mut self) {
         self.generation = self.generation.saturating_add(CORES as u32);
     }
 
@@ -186,7 +186,7 @@ impl<A: Aarch32> Spaces<A> {
     /// Switches to the address space of a capability if it still has its identifier, or else to the kernel's
     /// own, which has no user mappings. Returns the result of the lookup.
     ///
-    /// The current address space exists: `forget` and `remove_pool` switch away from it first.
+    /// The current address space exists: `leave_space` and `remove_pool` switch away from it first.
     #[inline(always)]
     pub fn switch(&mut self, cap: RawCap, known: KnownSpace) -> KnownSpace {
         if known.space == cap.first_word() && known.generation == self.generation {
@@ -250,7 +250,7 @@ impl<A: Aarch32> Spaces<A> {
                     self.leave();
                 }
                 self.owners[usize::from(hardware.0)] = Some(asid);
-                self.doubt();
+                self.advance_generation();
                 A::invalidate_space_locally(hardware);
             }
         }
@@ -273,7 +273,7 @@ impl<A: Aarch32> Spaces<A> {
             {
                 self.set_entry(previous, PoolEntry::new(directory, None));
             }
-            self.doubt();
+            self.advance_generation();
             A::invalidate_space(hardware);
         }
         if let Some(directory) = entry.directory() {
@@ -373,7 +373,7 @@ impl<A: Aarch32> AddressSpaces<Words32> for Spaces<A> {
             self.leave();
         }
         self.pools[pool] = None;
-        self.doubt();
+        self.advance_generation();
         #[cfg(feature = "smp")]
         for owner in &mut self.owners {
             if owner.is_some_and(|asid| asid.pool() == pool) {
@@ -410,11 +410,11 @@ impl<A: Aarch32> AddressSpaces<Words32> for Spaces<A> {
         self.set_entry(asid, PoolEntry::new(directory.address(), None));
     }
 
-    fn forget(&mut self, asid: Asid, directory: PhysAddr) {
+    fn leave_space(&mut self, asid: Asid, directory: PhysAddr) {
         if self.current() == Some((asid, directory)) {
             self.leave();
         }
-        self.doubt();
+        self.advance_generation();
         #[cfg(feature = "smp")]
         {
             let owner = &mut self.owners[usize::from(HardwareAsid::of(asid).0)];

@@ -85,7 +85,7 @@ fn release<V: ExecutionState, P: Platform>(
     leave_elsewhere(kernel, Remote::LeaveSpace(asid, root));
     kernel
         .exclusive()
-        .each_core(|kernel| kernel.arch.spaces.forget(asid, root));
+        .each_core(|kernel| kernel.arch.spaces.leave_space(asid, root));
     kernel.arch.spaces.release(asid);
 }
 

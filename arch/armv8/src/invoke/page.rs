@@ -49,7 +49,7 @@ pub(crate) fn map<P: Platform>(
     // A valid entry changes only by way of an invalid one: break-before-make (Arm ARM, section D8.16.1).
     if place.kind() != Kind::Empty {
         place.set(Entry::EMPTY);
-        forget(frame.size, root.asid, address);
+        invalidate(frame.size, root.asid, address);
     }
     place.set(entry(&frame, attributes));
     Ok(Answer::Nothing)
@@ -63,12 +63,12 @@ pub(crate) fn unmap(spaces: &mut Spaces, frame: &FrameCap) {
     };
     if let Some(place) = mapped_place(root, frame, mapping.address) {
         place.set(Entry::EMPTY);
-        forget(frame.size, mapping.asid, mapping.address);
+        invalidate(frame.size, mapping.asid, mapping.address);
     }
 }
 
 /// Invalidates the TLB entries of a frame. The TLB may hold those of a larger frame in several entries.
-fn forget(size: FrameSize, asid: Asid, address: usize) {
+fn invalidate(size: FrameSize, asid: Asid, address: usize) {
     if size == FrameSize::SmallPage {
         tlb::invalidate_page(asid, address);
     } else {

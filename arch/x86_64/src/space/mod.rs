@@ -71,9 +71,9 @@ fn check_asid<P: Platform>(
 #[derive(Clone, Copy, Debug)]
 pub enum Remote {
     /// Invalidate the TLB entries of a page of the address space with this root.
-    ForgetPage(PhysAddr, usize),
+    InvalidatePage(PhysAddr, usize),
     /// Invalidate all TLB entries of it.
-    ForgetAll(PhysAddr),
+    InvalidateAll(PhysAddr),
     /// Switch away from it.
     Leave(PhysAddr),
 }
@@ -93,7 +93,7 @@ fn invalidate_page<P: Platform>(
     if is_active(kernel, root) {
         tlb::invalidate_page(mapping.address);
     }
-    on_other_cores(kernel, root, Remote::ForgetPage(root, mapping.address));
+    on_other_cores(kernel, root, Remote::InvalidatePage(root, mapping.address));
 }
 
 /// Invalidates all TLB entries of an address space, after a paging structure was unmapped.
@@ -102,7 +102,7 @@ fn invalidate_all<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, root: Ptr<Page
     if is_active(kernel, root) {
         tlb::invalidate_all();
     }
-    on_other_cores(kernel, root, Remote::ForgetAll(root));
+    on_other_cores(kernel, root, Remote::InvalidateAll(root));
 }
 
 /// Makes all cores switch away from an address space that has lost its identifier.
@@ -129,10 +129,10 @@ fn on_other_cores<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, root: PhysAddr
 /// Performs a remote call that one of the functions above requested on another core.
 pub fn perform<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, remote: Remote) {
     match remote {
-        Remote::ForgetPage(root, address) if is_active(kernel, root) => {
+        Remote::InvalidatePage(root, address) if is_active(kernel, root) => {
             tlb::invalidate_page(address)
         }
-        Remote::ForgetAll(root) if is_active(kernel, root) => tlb::invalidate_all(),
+        Remote::InvalidateAll(root) if is_active(kernel, root) => tlb::invalidate_all(),
         Remote::Leave(root) if is_active(kernel, root) => kernel.arch.deactivate(),
         _ => {}
     }

@@ -46,7 +46,7 @@ pub fn map<A: Aarch32>(
     }
     place.map(&frame, attributes);
     if was_occupied {
-        forget(kernel, frame.size, root.asid, address);
+        invalidate(kernel, frame.size, root.asid, address);
     }
     Ok(Answer::Nothing)
 }
@@ -59,12 +59,12 @@ pub fn unmap<A: Aarch32>(kernel: &mut Kernel<A>, frame: &FrameCap) {
     };
     if let Some(place) = mapped_place(directory, frame, mapping) {
         place.unmap();
-        forget(kernel, frame.size, mapping.asid, mapping.address);
+        invalidate(kernel, frame.size, mapping.asid, mapping.address);
     }
 }
 
 /// Invalidates the TLB entries of a frame. The TLB may hold those of a larger frame in several entries.
-fn forget<A: Aarch32>(kernel: &mut Kernel<A>, size: FrameSize, asid: Asid, address: usize) {
+fn invalidate<A: Aarch32>(kernel: &mut Kernel<A>, size: FrameSize, asid: Asid, address: usize) {
     if size == FrameSize::SmallPage {
         kernel.arch.spaces().invalidate_page(asid, address);
     } else {

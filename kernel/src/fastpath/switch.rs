@@ -36,8 +36,8 @@ impl<A: Arch> Kernel<A> {
         Ok(reading)
     }
 
-    /// The same for a fast path that leaves `context`, the current one, with the current thread: it may have a timer that
-    /// has not expired.
+    /// The same for a fast path that leaves `context`, the current one, with the current thread: it may have a
+    /// timer that has not expired.
     #[inline(always)]
     pub(super) fn read_clock_beside_timer(
         &self,

@@ -72,8 +72,8 @@ impl<A: Arch> Kernel<A> {
         Ok(server)
     }
 
-    /// What ends the use of the current context, whose budget check threshold is reached: its budget or its timer; and
-    /// whether it has a timer.
+    /// What ends the use of the current context, whose budget check threshold is reached: its budget or its
+    /// timer; and whether it has a timer.
     #[inline(always)]
     fn end_of(&mut self, context: Ptr<SchedContext<A>>) -> Eligible<(Spent, bool)> {
         eligible(self[context].is_configured())?;

@@ -164,6 +164,6 @@ impl<A: Arch> Invocation<A> {
     }
 }
 
-/// The arguments of `YieldTo` and `YieldToTimeout`: the target; when the timeout of the caller expires; and the reply object
-/// with the target's call or timeout fault, which is replied to first.
+/// The arguments of `YieldTo` and `YieldToTimeout`: the target; when the timeout of the caller expires; and the
+/// reply object with the target's call or timeout fault, which is replied to first.
 type YieldTo<A> = (Ptr<Thread<A>>, Option<Ticks>, Option<Ptr<Reply<A>>>);

@@ -104,8 +104,8 @@ impl<A: Arch> Ipc<A> {
         threshold.time + self.min_budget()
     }
 
-    /// Checks a sender against an endpoint threshold. The message is sent when the sender has the budget; if that is later,
-    /// the sender restarts its system call then. With an error it is not sent.
+    /// Checks a sender against an endpoint threshold. The message is sent when the sender has the budget; if
+    /// that is later, the sender restarts its system call then. With an error it is not sent.
     fn admit(
         &mut self,
         sender: Ptr<Thread<A>>,

@@ -190,8 +190,8 @@ pub trait ExecutionState: Sized + 'static {
         frame: FrameCap<Self::Format>,
     ) -> Outcome;
 
-    /// The address space and the addresses of a cache operation on a frame, given by the offsets of their start and end, and
-    /// whether users may write there.
+    /// The address space and the addresses of a cache operation on a frame, given by the offsets of their start
+    /// and end, and whether users may write there.
     ///
     /// # Errors
     /// As for [`ExecutionState::map_page`].
@@ -207,7 +207,8 @@ pub trait ExecutionState: Sized + 'static {
         frame: &FrameCap<Self::Format>,
     );
 
-    /// Maps a page table for an address, with the attributes of the request. Returns the first address for which it is.
+    /// Maps a page table for an address, with the attributes of the request. Returns the first address for
+    /// which it is.
     ///
     /// # Errors
     /// As for [`ExecutionState::map_page`].

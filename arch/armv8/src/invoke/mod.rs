@@ -1,5 +1,5 @@
-//! What methods of frames, page tables and roots do that depends on the format of tables. The order of checks is part of
-//! the user interface.
+//! What methods of frames, page tables and roots do that depends on the format of tables. The order of checks
+//! is part of the user interface.
 
 pub(crate) mod page;
 pub(crate) mod page_table;

@@ -76,8 +76,8 @@ fn invalidate(size: FrameSize, asid: Asid, address: usize) {
     }
 }
 
-/// The address space and the addresses of a cache operation, given by the offsets of their start and end in the frame, and
-/// whether users may write there.
+/// The address space and the addresses of a cache operation, given by the offsets of their start and end in the
+/// frame, and whether users may write there.
 pub(crate) fn cache_range(
     spaces: &Spaces,
     frame: &FrameCap,

@@ -72,8 +72,8 @@ fn invalidate<A: Aarch32>(kernel: &mut Kernel<A>, size: FrameSize, asid: Asid, a
     }
 }
 
-/// The address space and the addresses of a cache operation, given by the offsets of their start and end in the frame, and
-/// whether users may write there.
+/// The address space and the addresses of a cache operation, given by the offsets of their start and end in the
+/// frame, and whether users may write there.
 ///
 /// # Errors
 /// The error that is reported to the caller.

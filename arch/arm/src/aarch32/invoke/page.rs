@@ -12,7 +12,6 @@ use crate::aarch32::cap::{Capability, FrameCap, FrameSize, Mapping};
 use crate::aarch32::map::{MISSING_TABLE, Place, attributes};
 use crate::aarch32::{Aarch32, Asid, USER_TOP};
 use crate::cap::{INVALID_ROOT, Root, Size};
-use crate::spaces::AddressSpaces;
 
 /// Maps a frame.
 ///

@@ -301,8 +301,9 @@ impl<'m, K: Known> Ring<'m, K> {
         let halves = [subject, self.core | kind | u32::from(number)];
         // SAFETY: as promised. The halves of a word are aligned, and any value of them is one of the word.
         unsafe {
-            (*place).set(time.to_le());
+            // The number first: by it, a reader sees that the event is another one now.
             (*place.add(1).cast::<Cell<[u32; 2]>>()).set(halves.map(u32::to_le));
+            (*place).set(time.to_le());
             if self.detail() == Detail::Full {
                 (*place.add(2)).set(a.to_le());
                 (*place.add(3)).set(b.to_le());
@@ -540,8 +541,22 @@ impl<'b> RingReader<'b> {
         self.written.min(self.capacity).saturating_sub(here)
     }
 
-    /// The events that are left, the oldest one first, each with its number.
+    /// The events that are left, the oldest one first, each with its number. Not those over which a flight recorder has
+    /// written others already when the copy was made, but had not counted them yet.
     pub fn events(self) -> impl Iterator<Item = (u64, Event)> + 'b {
+        /// So many are written together at most.
+        const TOGETHER: usize = 3;
+        let overwrites = self.settings.mode == Mode::Overwrite;
+        let is_overwritten = move |index: usize, number: u64, event: &Event| {
+            overwrites && index < TOGETHER && event.sequence != number as u16
+        };
+        self.all_events()
+            .enumerate()
+            .skip_while(move |(index, (number, event))| is_overwritten(*index, *number, event))
+            .map(|(_, event)| event)
+    }
+
+    fn all_events(self) -> impl Iterator<Item = (u64, Event)> + 'b {
         let detail = self.settings.detail;
         // No more than there is memory for: the header may be damaged.
         let here = (self.events.len() / detail.bytes()) as u64;

@@ -86,6 +86,24 @@ fn a_flight_recorder_keeps_the_last_events() {
     }
 }
 
+/// A copy that is made while the recorder writes events: they lie over the oldest ones, and are not counted yet.
+#[test]
+fn a_flight_recorder_that_is_read_while_it_writes_tells_no_event_twice() {
+    for detail in [Detail::Lite, Detail::Full] {
+        for written in 1..=3 {
+            let words = HEADER + 8 * detail.bytes() / 8;
+            let mut memory = filled(words, settings(detail, Mode::Overwrite), 11 + written);
+            let before = filled(words, settings(detail, Mode::Overwrite), 11);
+            memory[..HEADER_BYTES].copy_from_slice(&before[..HEADER_BYTES]);
+            let ring = RingReader::new(&memory).unwrap();
+            let times: Vec<_> = ring.events().map(|(_, event)| event.time).collect();
+            let numbers: Vec<_> = ring.events().map(|(number, _)| number).collect();
+            let last: Vec<_> = (3 + written..11).collect();
+            assert_eq!((&times, &numbers), (&last, &last), "{written}");
+        }
+    }
+}
+
 /// What is known when a program is built makes no other ring.
 #[test]
 fn a_known_ring_is_as_one_of_which_nothing_is_known() {

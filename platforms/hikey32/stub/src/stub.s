@@ -35,9 +35,9 @@ entry:
     msr     mdcr_el2, x1
         // The 32-bit SCTLR: the reserved bits that must be one, and barriers by coprocessor instructions
         // enabled;
-        // MMU and caches disabled.
+        // MMU and caches disabled. Exceptions in Thumb state: boot loaders may leave that, and the kernel must not mind.
     movz    x1, #0x0838
-    movk    x1, #0x00c5, lsl #16
+    movk    x1, #0x40c5, lsl #16
     msr     sctlr_el1, x1
         // Supervisor mode, with asynchronous aborts, IRQ and FIQ masked.
     mov     x1, #0x1d3

@@ -24,9 +24,10 @@
     mcr     p15, 0, r7, c3, c0, 0
     data_barrier
     instruction_barrier
-    @ Off: TEX remap and access flag, high vectors, caches, branch prediction, alignment checks. On: XP, U, M
+    @ Off: exceptions in Thumb state or big-endian, as a boot loader may have left it; TEX remap and access flag,
+    @ high vectors, caches, branch prediction, alignment checks. On: XP, U, M
     mrc     p15, 0, r7, c1, c0, 0
-    bic     r7, r7, #0x30000000
+    bic     r7, r7, #0x72000000
     bic     r7, r7, #0x3800
     bic     r7, r7, #0x0006
     orr     r7, r7, #0xc00000

@@ -52,7 +52,7 @@ macro_rules! kernel_image {
 
         #[unsafe(no_mangle)]
         extern "C" fn trap_handle_fatal(kind: usize) -> ! {
-            $crate::fatal(kind)
+            $crate::fatal::<$platform>(kind)
         }
     };
 }

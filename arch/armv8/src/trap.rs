@@ -6,7 +6,7 @@ use arch_arm::breakpoints::Event;
 use arch_arm::machine::{debug, fpu};
 use arch_arm::user_timer;
 use kernel::Kernel;
-use kernel::arch::UserContext;
+use kernel::arch::{Arch, Exit, UserContext};
 use kernel::cores::CoreHandle;
 use kernel::object::Fault;
 
@@ -124,11 +124,15 @@ pub fn error<P: Platform>(core: &mut CoreHandle<Armv8<P>>) {
     });
 }
 
-/// Handles an exception of the kernel itself.
+/// Handles an exception of the kernel itself. In kernels that are so small that a panic is one, too, it ends the run without a
+/// report.
 ///
 /// # Panics
-/// Always.
-pub fn fatal(kind: usize) -> ! {
+/// Always, in others.
+pub fn fatal<P: Platform>(kind: usize) -> ! {
+    if cfg!(panic = "immediate-abort") {
+        Armv8::<P>::exit(Exit::Failure);
+    }
     let (address, syndrome) = (aarch64_cpu::registers::ELR_EL1.get(), syndrome());
     match kind {
         0 => panic!(

@@ -305,7 +305,7 @@ macro_rules! aarch32_image {
 
         #[unsafe(no_mangle)]
         extern "C" fn trap_handle_fatal(kind: usize, address: usize) -> ! {
-            $crate::aarch32::machine::fatal(kind, address)
+            $crate::aarch32::machine::fatal::<$platform>(kind, address)
         }
     };
 }

@@ -3,7 +3,7 @@
 use core::cell::UnsafeCell;
 
 use abi::config::HARDWARE_DEBUG;
-use kernel::arch::UserContext;
+use kernel::arch::{Arch, Exit, UserContext};
 use kernel::cores::CoreHandle;
 use kernel::object::Fault;
 use kernel::sched::CORES;
@@ -104,11 +104,15 @@ pub fn data_abort<P: Platform>(core: &mut CoreHandle<Machine<P>>) {
     });
 }
 
-/// Handles an exception of the kernel itself.
+/// Handles an exception of the kernel itself. In kernels that are so small that a panic is one, too, it ends the run without a
+/// report.
 ///
 /// # Panics
-/// Always.
-pub fn fatal(kind: usize, address: usize) -> ! {
+/// Always, in others.
+pub fn fatal<P: Platform>(kind: usize, address: usize) -> ! {
+    if cfg!(panic = "immediate-abort") {
+        Machine::<P>::exit(Exit::Failure);
+    }
     match kind {
         0 => panic!("undefined instruction in the kernel at {address:#x}"),
         1 => panic!(

@@ -4,6 +4,7 @@
 mod bare_metal;
 mod devices;
 mod kernel;
+mod needs;
 mod sysroot;
 
 use std::fs;
@@ -362,6 +363,7 @@ fn build_system(
     let generated = system.generate(bare_metal.workspace, bare_metal.platform)?;
     if let Some(generated) = &generated {
         devices::require(&generated.system, request)?;
+        needs::require(&generated.system, request.kernel, request.abi)?;
         let folder = folder.join("given").join(&system.name);
         write_given(&folder, generated)?;
         if let Some(project) = &system.project {

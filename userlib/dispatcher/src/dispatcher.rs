@@ -244,27 +244,32 @@ where
         self.charge_other_cores(now);
         self.now = now;
         while self.now < until {
-            if CORES > 1 {
+            // On one core, an event ends the turn at once, and there is no other.
+            if CORES > 1 && self.policy.ends_jobs(self.now) {
+                self.take_reports(environment, &mut observe)?;
                 self.refund_lost_time()?;
             }
             let next = self.decide(environment, &mut observe)?;
             let longest = self.now + LONGEST_TURN;
             self.inbox.arrived = None;
             self.turn(next.min(until).min(longest))?;
-            // With several cores, what else has come counts for the same decision if a budget seems to be used up: a job
-            // that has ended is not to be ended for it. On one core, an event ends the turn at once.
-            let is_used_up = |core| self.policy.remaining(core) == Duration(0);
-            let mut more = match CORES > 1 && (0..CORES).any(is_used_up) {
-                true => TASKS + 1,
-                false => 0,
-            };
-            loop {
-                self.handle(environment, &mut observe)?;
-                if more == 0 || !self.inbox.nb_recv() {
-                    break;
-                }
-                more -= 1;
+            self.handle(environment, &mut observe)?;
+        }
+        Ok(())
+    }
+
+    /// Handles what has come beside the event that ended the turn: a job that has ended is not to be ended by the next
+    /// decision.
+    fn take_reports(
+        &mut self,
+        environment: &Environment,
+        observe: &mut impl FnMut(Event),
+    ) -> Result {
+        for _ in 0..=TASKS {
+            if !self.inbox.nb_recv() {
+                break;
             }
+            self.handle(environment, observe)?;
         }
         Ok(())
     }

@@ -48,6 +48,9 @@ pub trait Policy<const CORES: usize, const TASKS: usize> {
     /// Sets the shortest time after which it wants to look at a budget again, if it does so.
     fn set_granularity(&mut self, _: Duration) {}
 
+    /// Whether a decision at this time may end jobs: reports of jobs that have ended by themselves must come before.
+    fn ends_jobs(&self, now: Instant) -> bool;
+
     /// Charges execution to the job that runs on the core.
     fn charge(&mut self, _: Core, _consumed: Duration) {}
 
@@ -101,6 +104,12 @@ impl<const CORES: usize, const TASKS: usize> Policy<CORES, TASKS> for Cluster<CO
 
     fn set_granularity(&mut self, granularity: Duration) {
         self.set_granularity(granularity);
+    }
+
+    /// If a budget seems to be used up.
+    #[inline]
+    fn ends_jobs(&self, _: Instant) -> bool {
+        (0..CORES).any(|core| self.remaining(core) == Duration(0))
     }
 
     #[inline]

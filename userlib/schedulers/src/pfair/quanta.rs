@@ -211,6 +211,11 @@ impl<const CORES: usize, const TASKS: usize> Policy<CORES, TASKS> for Quanta<COR
         self.pfair.unblock(id)
     }
 
+    /// If the present quantum is over.
+    fn ends_jobs(&self, now: Instant) -> bool {
+        self.start.is_some() && self.begin(self.pfair.now()) <= now
+    }
+
     fn overruns(&self, id: TaskId) -> Result<u32, Error> {
         let progress = self.progress.get(id.index()).ok_or(Error::NoTask)?;
         Ok(progress.overruns)

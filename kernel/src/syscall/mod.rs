@@ -82,18 +82,30 @@ impl<A: Arch> CoreHandle<A> {
         }
     }
 
-    /// The same for a debug exception. `examine` counts it, as the thread will not raise it again; so nothing that
-    /// happens on another core may keep this entry from sending the fault.
+    /// The same for an exception that the thread will not raise again: the instruction has been executed, or `examine`
+    /// counts it. So neither the end of its budget nor what happens on another core keeps this entry from sending the
+    /// fault, unless the thread was stopped there.
     pub fn handle_debug_exception(
         &mut self,
         examine: impl FnOnce(&mut Kernel<A>) -> Option<Fault>,
     ) {
         let mut kernel = self.enter();
-        if kernel.enter_for_thread(|_| false)
-            && let Some(fault) = examine(&mut kernel)
-        {
-            kernel.handle_fault_locked(fault);
+        let is_modified = !kernel.make_exclusive();
+        if is_modified {
+            kernel.recompute_deadlines();
+            kernel.account_before_remote_access();
         }
+        let fault = match kernel.is_current_running() {
+            true => examine(&mut kernel),
+            false => None,
+        };
+        match fault {
+            Some(fault) => kernel.send_debug_fault(fault),
+            None if is_modified => kernel.trace_remote_access(),
+            None => return,
+        }
+        kernel.end_exhausted_slice();
+        kernel.leave();
     }
 }
 
@@ -154,12 +166,16 @@ impl<A: Arch> Kernel<A> {
         self.measure_entry(Entry::Syscall(call));
         self.update_time();
         self.trace_syscall(number);
-        match self.check_budget() {
+        let is_late = self.is_late();
+        match self.check_request(is_late) {
             BudgetCheck::Passed => self.dispatch(thread, call),
             BudgetCheck::NeedsCheck => {
                 self.with_check(thread, |kernel| kernel.dispatch_with_check(thread, call));
             }
             BudgetCheck::Exhausted => {}
+        }
+        if is_late {
+            self.end_late_slice(thread);
         }
         self.leave();
     }
@@ -187,15 +203,33 @@ impl<A: Arch> Kernel<A> {
         self.update_time();
         self.trace_fault_entry(&fault);
         if let Some(thread) = self.core.current {
-            match self.check_budget() {
+            let is_late = self.is_late();
+            match self.check_request(is_late) {
                 BudgetCheck::Passed => self.raise(thread, fault),
                 BudgetCheck::NeedsCheck => {
                     self.with_check(thread, |kernel| kernel.raise(thread, fault));
                 }
                 BudgetCheck::Exhausted => {}
             }
+            if is_late {
+                self.end_late_slice(thread);
+            }
         }
         self.leave();
+    }
+
+    /// Sends a fault, with or without budget: if that is used up, the timeslice ends with the fault.
+    fn send_debug_fault(&mut self, fault: Fault) {
+        self.measure_entry(Entry::Fault(fault));
+        self.update_time();
+        self.trace_fault_entry(&fault);
+        if let Some(context) = self.core.current_context {
+            self.charge_used_up(context);
+        }
+        if let Some(thread) = self.core.current {
+            self.leave_scheduler(thread);
+            self.with_check(thread, |kernel| kernel.raise(thread, fault));
+        }
     }
 
     /// Handles an interrupt. After a remote modification no fast path is eligible: their conditions do not include a

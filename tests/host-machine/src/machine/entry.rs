@@ -58,6 +58,18 @@ impl Machine {
         self.settle();
     }
 
+    /// The running task causes a fault that it will not cause again.
+    ///
+    /// # Panics
+    /// As [`Machine::syscall`].
+    pub fn debug_exception(&mut self, task: Task, fault: Fault) {
+        self.expect_running(task);
+        self.kernel[task.thread].context.enter_otherwise();
+        self.note_entry(Cause::Fault);
+        self.enter(|core| core.handle_debug_exception(|_| Some(fault)));
+        self.settle();
+    }
+
     /// If a task is about to restart its system call, another thread of its program overwrites that
     /// instruction, so that the task does something else first.
     pub fn divert(&mut self, task: Task) {

@@ -3,12 +3,12 @@
 use abi::fault::FaultLabel;
 use abi::registers::{FLAGS, PC, SP, SYSCALL_BYTES, UNKNOWN_SYSCALL};
 use abi::{Method, Rights, slots};
-use host_machine::{CPtr, Machine, Message, Received, Spec, State, Task};
+use host_machine::{Budget, CPtr, Machine, Message, Received, Spec, State, Task};
 use kernel::arch::UserContext;
 use kernel::invoke::Error;
 use kernel::object::Fault;
 
-use crate::common::server;
+use crate::common::{make_passive, server};
 
 /// A handler that waits, and a task with faults that are sent to it with badge 6.
 struct Scene {
@@ -21,11 +21,15 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
+        Self::with(Budget::slice(10_000))
+    }
+
+    fn with(budget: Budget) -> Self {
         let mut machine = Machine::new();
         let (endpoint, reply) = (machine.endpoint(), machine.reply());
         let handler = server(&mut machine, "handler", 20, endpoint, reply);
         let cap = machine.mint(endpoint, Rights::from_word(9), 6);
-        let task = machine.spawn(Spec::new("task", 10).active().fault_handler(cap));
+        let task = machine.spawn(Spec::new("task", 10).budget(budget).fault_handler(cap));
         Self {
             machine,
             endpoint,
@@ -116,6 +120,66 @@ fn exceptions_are_told_and_registers_may_be_changed() {
     scene.machine.resume(scene.task);
     let context = &scene.machine.kernel[scene.task.thread].context;
     assert_eq!(context.next_pc(), 0x4000);
+}
+
+/// The instruction of a debug exception is not executed again: its fault must not be lost because the budget is used up.
+#[test]
+fn a_debug_exception_is_told_without_budget() {
+    for budget in [Budget::new(1000, 5000), Budget::slice(1000)] {
+        for left in [0, 10, 19] {
+            let mut scene = Scene::with(budget);
+            let pc = scene.machine.kernel[scene.task.thread].context.next_pc();
+            scene.machine.stall(1000 - left);
+            scene.machine.debug_exception(scene.task, EXCEPTION);
+            assert_eq!(scene.machine.running(), "handler");
+            let (label, words) = scene.fault();
+            assert_eq!((label, words[0]), (FaultLabel::UserException, pc));
+            scene.reply(0, &[]);
+            // It has no other timeslice than any thread.
+            assert_eq!(scene.machine.state(scene.task), State::Runnable);
+            let waits = budget.budget < budget.period;
+            assert_eq!(scene.machine.running() == "none", waits);
+            scene.machine.advance(4100);
+            assert!(scene.machine.runs(scene.task));
+        }
+    }
+}
+
+/// A passive handler would get a context without budget: it handles the fault when there is some again.
+#[test]
+fn a_debug_exception_without_budget_waits_with_its_handler() {
+    let mut scene = Scene::with(Budget::new(1000, 5000));
+    make_passive(&mut scene.machine, scene.handler);
+    scene.machine.stall(990);
+    scene.machine.debug_exception(scene.task, EXCEPTION);
+    assert_eq!(scene.machine.state(scene.task), State::Calling);
+    assert_eq!(scene.machine.running(), "none");
+    scene.machine.advance(4100);
+    assert_eq!(scene.machine.running(), "handler");
+    assert_eq!(scene.fault().0, FaultLabel::UserException);
+    scene.reply(0, &[]);
+    assert!(scene.machine.runs(scene.task));
+}
+
+/// A thread with a timeout handler, too, gets the fault; its timeout is told after the reply.
+#[test]
+fn a_debug_exception_comes_before_a_timeout() {
+    let mut scene = Scene::with(Budget::new(1000, 5000));
+    let (endpoint, reply) = (scene.machine.endpoint(), scene.machine.reply());
+    let watcher = server(&mut scene.machine, "watcher", 30, endpoint, reply);
+    let handlers = [endpoint];
+    (scene.machine)
+        .tcb(scene.task, Method::TcbSetTimeoutEndpoint, &[], &handlers)
+        .unwrap();
+    scene.machine.stall(990);
+    scene.machine.debug_exception(scene.task, EXCEPTION);
+    assert_eq!(scene.machine.running(), "handler");
+    scene.reply(0, &[]);
+    assert_eq!(scene.machine.running(), "watcher");
+    assert_eq!(
+        scene.machine.received(watcher).label,
+        FaultLabel::Timeout as usize
+    );
 }
 
 #[test]

@@ -28,6 +28,8 @@ const RESUME: u64 = 1 << 16;
 const STATUS_CLEAR: u64 = 0xffff_0ff0;
 /// DR6.BS: single step.
 const STATUS_STEP: u64 = 1 << 14;
+/// DR6.B0 to B3: the breakpoints.
+const STATUS_BREAKPOINTS: u64 = (1 << COUNT) - 1;
 /// DR7: bits that are always set.
 const CONTROL_FIXED: u64 = 1 << 10;
 
@@ -53,6 +55,13 @@ impl Registers {
     /// The four bits of DR7 for a breakpoint's kind (low two) and length (high two).
     const fn kind(&self, number: usize) -> u64 {
         self.control >> (16 + 4 * number) & 0xf
+    }
+
+    /// Whether a breakpoint is the same here and there.
+    const fn is_same(&self, other: &Self, number: usize) -> bool {
+        self.is_enabled(number) == other.is_enabled(number)
+            && self.kind(number) == other.kind(number)
+            && self.address[number] == other.address[number]
     }
 
     fn set(&mut self, number: usize, breakpoint: Option<(u64, u64)>) {
@@ -185,21 +194,29 @@ pub fn switch_to<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, next: Ptr<Threa
     }
 }
 
-/// Handles a debug exception of the current thread: returns its fault, or `None` if the thread has
-/// instructions left to execute.
-///
-/// The trap of a single step has a higher priority than a breakpoint for the next instruction (Intel SDM vol. 3, section 6.9),
-/// so that a step always counts; QEMU reports both at once.
-pub fn exception<P: Platform>(kernel: &mut Scheduler<X86_64<P>>) -> Option<Fault> {
-    let status: u64;
+/// What this debug exception reports (DR6). It is read before the kernel waits for anything: the processor adds the next one,
+/// which may be of another thread.
+pub fn take_status() -> u64 {
+    let status;
     // SAFETY: the register only reports events.
     unsafe {
         asm!("mov {}, dr6", "mov dr6, {}", out(reg) status, in(reg) STATUS_CLEAR, options(nostack, preserves_flags));
     }
+    status
+}
+
+/// Handles a debug exception of the current thread: returns its fault, or `None` if the thread continues, because it has
+/// instructions left to execute, or because another core has changed meanwhile what has stopped it.
+///
+/// The trap of a single step has a higher priority than a breakpoint for the next instruction (Intel SDM vol. 3, section 6.9),
+/// so that a step always counts; QEMU reports both at once.
+pub fn exception<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, status: u64) -> Option<Fault> {
     let thread = kernel.core.current?;
+    let loaded = kernel.arch.breakpoints;
     let context = &mut kernel[thread].context;
     let hit = (0..COUNT)
         .filter(|number| status >> number & 1 != 0)
+        .filter(|number| context.debug.registers.is_same(&loaded, *number))
         .find_map(|number| Some((number, get(&context.debug, number)?)));
     let steps = status & STATUS_STEP != 0 && context.debug.stepping;
     if steps {
@@ -228,11 +245,13 @@ pub fn exception<P: Platform>(kernel: &mut Scheduler<X86_64<P>>) -> Option<Fault
             number,
         });
     }
-    if steps {
-        return None;
-    }
-    // The thread has set the flag itself, or executed `int1`.
-    Some(Fault::UserException {
+    // The thread has set the flag itself, or executed `int1`, of which DR6 says nothing. The flag of steps that another core
+    // has ended is gone.
+    let is_own = match status & STATUS_STEP {
+        0 => status & STATUS_BREAKPOINTS == 0,
+        _ => !steps && context.registers.rflags & TRAP != 0,
+    };
+    is_own.then_some(Fault::UserException {
         number: exception::DEBUG as usize,
         code: 0,
     })

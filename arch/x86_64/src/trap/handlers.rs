@@ -83,7 +83,12 @@ pub fn trap<P: Platform>(vector: u64, error: u64) {
     let mut core = unsafe { P::core() };
     match vector {
         exception::DEBUG if HARDWARE_DEBUG => {
-            core.handle_debug_exception(|kernel| debug::exception(kernel));
+            let status = debug::take_status();
+            core.handle_debug_exception(|kernel| debug::exception(kernel, status));
+        }
+        // After the instruction, which is not executed again (Intel SDM vol. 3, section 6.5, "traps").
+        exception::DEBUG | exception::BREAKPOINT => {
+            core.handle_debug_exception(|_| Some(fault(vector, error)));
         }
         0..vectors::FIRST_INTERRUPT => core.handle_exception(|kernel| {
             if vector == exception::GENERAL_PROTECTION

@@ -6,16 +6,16 @@ use crate::support::debugger::{
     STOPS_BEHIND_ACCESS, STOPS_BEHIND_BREAK, go_on, instruction, run_four, set_at, software,
     stop_at, stopped,
 };
-use crate::support::events::{note, noted};
+use crate::support::events::{count, note, noted};
 use crate::support::{ABOVE, Outcome, SLICE, Test, Watched};
 use crate::{check, check_eq};
 use abi::Method;
 use abi::breakpoint::{DATA, INSTRUCTION, READ, READ_WRITE, SOFTWARE, WRITE};
 use abi::config::HARDWARE_DEBUG;
 use abi::registers::PC;
-use userlib::cap::{Endpoint, Notification, Reply};
+use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
 use userlib::invoke::invoke;
-use userlib::{Error, Fault, Message};
+use userlib::{Error, Fault, Message, Microseconds};
 
 tests![if HARDWARE_DEBUG;
     arguments_are_checked_in_order,
@@ -37,6 +37,9 @@ tests![if HARDWARE_DEBUG;
     breakpoints_move_along,
     a_refused_reply_stops_the_thread,
     software_breaks_are_told,
+    stops_are_told_without_budget,
+    software_breaks_are_told_without_budget,
+    changed_breakpoints_raise_no_exception,
 ];
 
 fn arguments_are_checked_in_order(test: &mut Test) -> Outcome {
@@ -497,5 +500,84 @@ fn software_breaks_are_told(test: &mut Test) -> Outcome {
     }
     go_on(&watched);
     check_eq!(noted(), "x");
+    Ok(())
+}
+
+/// A timeslice of which nearly all is less than the smallest budget.
+const SHORT: SchedParameters = SchedParameters::round_robin(Microseconds(25));
+
+/// A thread that stops in each of so many turns.
+fn stops_in_turns(test: &mut Test, turns: usize, work: fn()) -> Outcome<Watched> {
+    let watched = test.watched(move || {
+        for _ in 0..turns {
+            work();
+            note('x');
+        }
+    })?;
+    test.control_of(0)
+        .configure(watched.thread.sched_context, &SHORT)?;
+    Ok(watched)
+}
+
+/// A stop does not come again, so it is told even if the thread has too little budget for its request.
+fn stops_are_told_without_budget(test: &mut Test) -> Outcome {
+    const TURNS: usize = if IS_PASSED { 20 } else { 1 };
+    let watched = stops_in_turns(test, TURNS, run_four)?;
+    set_at(&watched, 1, 2)?;
+    watched.thread.start()?;
+    for turn in 0..TURNS {
+        check_eq!(watched.fault(), stop_at(1, 2));
+        check_eq!(count(), turn);
+        go_on(&watched);
+    }
+    check_eq!(count(), TURNS);
+    Ok(())
+}
+
+fn software_breaks_are_told_without_budget(test: &mut Test) -> Outcome {
+    const TURNS: usize = if STOPS_BEHIND_BREAK { 20 } else { 0 };
+    // SAFETY: it only stops the thread.
+    let watched = stops_in_turns(test, TURNS, || unsafe { software() })?;
+    watched.thread.start()?;
+    for turn in 0..TURNS {
+        check_eq!(watched.message().word(1), SOFTWARE);
+        check_eq!(count(), turn);
+        go_on(&watched);
+    }
+    check_eq!(count(), TURNS);
+    Ok(())
+}
+
+/// Breakpoints and steps of a thread that runs on another core are set and cleared: what it has stopped at meanwhile is told
+/// as that, or not at all.
+fn changed_breakpoints_raise_no_exception(test: &mut Test) -> Outcome {
+    const TURNS: usize = 1000;
+    if test.further_cores().is_empty() || !IS_PASSED {
+        return Ok(());
+    }
+    let watched = test.watched(|| {
+        loop {
+            run_four();
+        }
+    })?;
+    test.control_of(1)
+        .configure(watched.thread.sched_context, &SLICE)?;
+    watched.thread.start()?;
+    let tcb = watched.thread.tcb;
+    for turn in 0..TURNS {
+        match turn % 4 {
+            0 => tcb.unset_breakpoint(0)?,
+            1 => tcb.step(0, 1).map(drop)?,
+            2 => tcb.step(0, 0).map(drop)?,
+            _ => set_at(&watched, turn / 4 % 4, 0)?,
+        }
+        userlib::arch::relax();
+        if let Some(message) = (watched.endpoint.nb_recv(watched.reply)).and_then(|it| it.message) {
+            let fault = Fault::from_message(&message);
+            check!(matches!(fault, Fault::Debug { .. }), "{fault:?}");
+            go_on(&watched);
+        }
+    }
+    test.delete(tcb)?;
     Ok(())
 }

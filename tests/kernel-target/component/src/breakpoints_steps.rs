@@ -7,7 +7,8 @@ use crate::support::{Outcome, Test, Watched};
 use abi::breakpoint::SINGLE_STEP;
 use abi::config::HARDWARE_DEBUG;
 use abi::registers::{FLAGS, PC};
-use userlib::Message;
+use userlib::cap::SchedParameters;
+use userlib::{Message, Microseconds};
 
 tests![if HARDWARE_DEBUG;
     instructions_are_counted,
@@ -15,6 +16,7 @@ tests![if HARDWARE_DEBUG;
     stepping_survives_new_flags,
     stepping_stops_at_breakpoints,
     steps_end_before_breakpoints,
+    steps_are_told_without_budget,
 ];
 
 /// Checks that the thread has made `executed` steps of `four`.
@@ -97,5 +99,22 @@ fn steps_end_before_breakpoints(test: &mut Test) -> Outcome {
     check_eq!(watched.fault(), stop_at(2, 1));
     go_on(&watched);
     check_eq!(noted(), "x");
+    Ok(())
+}
+
+/// A step does not come again: it is told even if less than the smallest budget is left.
+fn steps_are_told_without_budget(test: &mut Test) -> Outcome {
+    const SHORT: SchedParameters = SchedParameters::round_robin(Microseconds(25));
+    for _ in 0..3 {
+        let watched = stopped(test)?;
+        test.control_of(0)
+            .configure(watched.thread.sched_context, &SHORT)?;
+        watched.thread.tcb.step(0, 1)?;
+        for step in 1..=4 {
+            go_on(&watched);
+            check_step(&watched, step);
+        }
+        test.delete(watched.thread.tcb)?;
+    }
     Ok(())
 }

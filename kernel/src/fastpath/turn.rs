@@ -11,15 +11,25 @@ use crate::object::{Reply, SchedContext, Thread, ThreadState};
 use crate::time::{Microseconds, Ticks};
 use crate::token::Ptr;
 
-/// A thread that waits for a reply, its context, the reply object, and the timer with which it continues.
-type Turn<A> = (Ptr<Thread<A>>, Ptr<SchedContext<A>>, Ptr<Reply<A>>, Ticks);
+/// A thread that waits for a reply, and the timer with which it continues.
+struct Turn<A: Arch> {
+    thread: Ptr<Thread<A>>,
+    context: Ptr<SchedContext<A>>,
+    reply: Ptr<Reply<A>>,
+    timer: Ticks,
+}
 
 impl<A: Arch> Kernel<A> {
     /// Replies to a thread, which runs until a time, and blocks the scheduler until the next message. It reads the
     /// registers anew, so that the frequent system calls beside it need not store them.
     #[inline(never)]
     pub(super) fn fast_turn(&mut self, scheduler: Ptr<Thread<A>>) -> Eligible<Ptr<Thread<A>>> {
-        let (thread, context, reply, timer) = self.find_turn(scheduler)?;
+        let Turn {
+            thread,
+            context,
+            reply,
+            timer,
+        } = self.find_turn(scheduler)?;
         let cap = self[scheduler].context.get(CAP);
         let cap = Cap::decode_endpoint(self.find(scheduler, cap)?).ok_or(NotEligible)?;
         let own = self[scheduler].context.get(REPLY);
@@ -75,7 +85,12 @@ impl<A: Arch> Kernel<A> {
         let (instant, clock) = (self.instant(scheduler), self.arch.clock());
         // What is later is converted on the slow path, which checks for overflow.
         eligible(instant <= clock.max_period())?;
-        Ok((thread, context, reply, clock.first_tick(instant)))
+        Ok(Turn {
+            thread,
+            context,
+            reply,
+            timer: clock.first_tick(instant),
+        })
     }
 
     #[inline(always)]

@@ -131,6 +131,9 @@ pub(crate) struct Loader {
     pub(crate) arguments: Vec<String>,
     /// The kernel's memory in MiB, which such loaders don't tell it.
     pub(crate) memory: u32,
+    /// Other states of the machine in which it can be started, by name: further arguments.
+    #[serde(default)]
+    pub(crate) variants: BTreeMap<String, Vec<String>>,
 }
 
 /// The board in QEMU.

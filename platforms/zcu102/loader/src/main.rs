@@ -1,5 +1,6 @@
 //! Enters the kernel in the state in which the loaders of ready-made systems do: kernel and initial task are in memory,
-//! the MMU is on, every core enters, the first one last. For tests of that entry. See `loader.s` of qemu-virt.
+//! the MMU is on, every core enters, the first one last. For tests of that entry. See `loader.s` of qemu-virt, and
+//! `firmware.s` for what comes before it where nothing but this program is at level 3.
 #![no_std]
 #![no_main]
 
@@ -7,6 +8,7 @@
 core::arch::global_asm!(
     ".set GROUPS, 0xf9010080",
     ".set SERIAL, 3",
+    include_str!("firmware.s"),
     include_str!("../../../qemu-virt/loader/src/loader.s")
 );
 

@@ -77,6 +77,13 @@ impl<'a> Planner<'a> {
             None => return Ok(Vec::new()),
         };
         let mut runs = Vec::from(self.beside_promise(first)?);
+        let loader = self.platform.loader.iter();
+        for (name, more) in loader.flat_map(|loader| &loader.variants) {
+            runs.extend(self.beside_promise(Run {
+                variant: Some((&**name, &**more)),
+                ..self.joined(names)?
+            })?);
+        }
         let kernels = (self.scope == Scope::All).then(|| ready_made(self.platform));
         for (kernel, options, cores) in kernels.into_iter().flatten() {
             let part = self.part(&match (kernel, cores.are_several()) {
@@ -103,6 +110,7 @@ impl<'a> Planner<'a> {
             kernel: part.kernel,
             abi: part.abi.clone(),
             cores: part.cores,
+            variant: part.variant,
             ..self.run(System::loaded(self.workspace)?)
         };
         Ok([part, task].map(|run| Run {

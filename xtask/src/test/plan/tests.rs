@@ -173,7 +173,11 @@ fn each_option_of_ready_made_systems_is_tested_on_one_core_and_on_four() {
     let Command::Test(arguments) = Cli::parse_from(line).command else {
         panic!("not `test`")
     };
-    for (name, own) in [("pc99", AbiOption::Iommu), ("qemu-virt", AbiOption::Smc)] {
+    for (name, own) in [
+        ("pc99", AbiOption::Iommu),
+        ("qemu-virt", AbiOption::Smc),
+        ("zcu102", AbiOption::Smc),
+    ] {
         let platform = Platform::load(&workspace, name).unwrap();
         let runs = runs(&workspace, &platform, &arguments, None, Scope::All).unwrap();
         assert!(runs.iter().all(|run| run.is_loaded), "{name}");
@@ -188,6 +192,27 @@ fn each_option_of_ready_made_systems_is_tested_on_one_core_and_on_four() {
             assert!(has(Kernel::Debug, AbiOption::Hwdebug));
             assert_eq!(has(Kernel::Debug, AbiOption::Domains), count == 1);
         }
+    }
+}
+
+/// On the board whose loaders can be started at level 3, they are also in a short run.
+#[test]
+fn the_loader_of_zcu102_starts_at_both_levels() {
+    let workspace = Workspace::find().unwrap();
+    let Command::Test(arguments) = Cli::parse_from(["cargo xtask", "test"]).command else {
+        panic!("not `test`")
+    };
+    let platform = Platform::load(&workspace, "zcu102").unwrap();
+    for is_short in [true, false] {
+        let scope = Scope::of(&platform, is_short);
+        let runs = runs(&workspace, &platform, &arguments, None, scope).unwrap();
+        let loaded = runs.iter().filter(|run| run.is_loaded);
+        let started = loaded.map(|run| (&*run.system.name, run.variant.map(|(name, _)| name)));
+        let started: Vec<_> = started.take(4).collect();
+        let [suite, task] = ["kernel-target", "kernel-loaded"];
+        let level3 = Some("level3");
+        let both = [(suite, None), (task, None), (suite, level3), (task, level3)];
+        assert_eq!(started, both);
     }
 }
 

@@ -78,18 +78,16 @@ impl<A: Arch> Kernel<A> {
         checked!(self.check_after_entry());
     }
 
-    /// Ends the run if nothing can ever happen again: no thread of any domain is ready or waits for a replenishment, and
-    /// no interrupt line belongs to a user. Otherwise the system would only hang.
+    /// Ends the run if nothing can ever happen again: no thread is ready in a domain that has a turn or waits for a
+    /// replenishment, and no interrupt line belongs to a user. Otherwise the system would only hang.
     ///
     /// The run succeeds if `last`, the thread that ran last, stopped itself. It fails if that thread is
     /// blocked, or if any fault found no handler.
     fn end_if_dead(&self, last: Option<Ptr<Thread<A>>>) {
         let time_comes = self.core.release.is_awaited();
         let interrupts = self.irqs.iter().any(|line| line.is_issued);
-        let mut domains = 0..abi::config::DOMAINS as u8;
-        let turn_comes = domains.any(|domain| self.core.ready.hint(domain).is_some());
         // The future of other cores is not known here.
-        if time_comes || interrupts || turn_comes || crate::config::CORES > 1 {
+        if time_comes || interrupts || self.is_ready_in_turns() || crate::config::CORES > 1 {
             return;
         }
         let stopped = last.is_some_and(|last| matches!(self[last].state, ThreadState::Inactive));

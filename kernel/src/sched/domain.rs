@@ -1,5 +1,9 @@
 //! The domain schedule of a core: which domain runs, and for how long.
 
+use core::iter::successors;
+
+use abi::config::DOMAIN_SCHEDULE_LENGTH;
+
 use super::Scheduler;
 use crate::arch::Arch;
 use crate::object::DomainSchedule;
@@ -67,6 +71,18 @@ impl<A: Arch> Scheduler<A> {
         } else {
             Ticks::NEVER
         }
+    }
+
+    /// Whether a thread is ready in a domain that has a turn after the current one.
+    pub fn is_ready_in_turns(&self) -> bool {
+        let next = |&index: &usize| Some(self.domains.after(index));
+        // To the end of the schedule, and then once from its start.
+        let mut turns =
+            successors(next(&self.core.domain.index), next).take(2 * DOMAIN_SCHEDULE_LENGTH);
+        turns.any(|index| {
+            let domain = self.domains.entries[index].domain;
+            self.core.ready.hint(domain).is_some()
+        })
     }
 
     /// Switches to the next domain. If less than the smallest budget of its turn would be left, the turn begins now, and

@@ -122,6 +122,25 @@ mod several {
     }
 
     #[test]
+    fn what_is_ready_in_a_domain_without_a_turn_never_runs() {
+        let (mut machine, tasks) = shared();
+        let stop = host_machine::Message::new(Method::TcbSuspend.number(), &[]);
+        let set = Method::DomainSetSet;
+        machine.advance(3000);
+        let answer = machine.invoke_as(tasks[2], slots::DOMAIN, set, &[3], &[tasks[0].tcb]);
+        assert_eq!(answer, Ok(vec![]));
+        machine.call(tasks[2], tasks[2].tcb, &stop);
+        // The turn of the first domain, which has no thread any more, is before that of the second one.
+        machine.advance(3000);
+        assert_eq!(machine.running(), "none");
+        assert!(machine.kernel.is_ready_in_turns());
+        machine.advance(1000);
+        machine.call(tasks[1], tasks[1].tcb, &stop);
+        assert_eq!(machine.running(), "none");
+        assert!(!machine.kernel.is_ready_in_turns());
+    }
+
+    #[test]
     fn new_threads_are_of_the_current_domain() {
         let (mut machine, tasks) = shared();
         let (untyped, retype) = (machine.untyped(12), Method::UntypedRetype);

@@ -6,7 +6,7 @@
 //! remote protocol (GDB manual, appendix "GDB Remote Serial Protocol").
 
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::thread::sleep;
@@ -59,6 +59,17 @@ impl Socket {
             }
         }
     }
+}
+
+/// Whether an error of [`Debugger`] is that the emulator has ended.
+pub(super) fn is_end(error: &anyhow::Error) -> bool {
+    const ENDS: [ErrorKind; 3] = [
+        ErrorKind::UnexpectedEof,
+        ErrorKind::BrokenPipe,
+        ErrorKind::ConnectionReset,
+    ];
+    let cause = error.root_cause().downcast_ref::<io::Error>();
+    cause.is_some_and(|cause| ENDS.contains(&cause.kind()))
 }
 
 impl Debugger {
@@ -121,5 +132,26 @@ impl Debugger {
             .read_exact(&mut byte)
             .context("the emulator has ended")?;
         Ok(byte[0])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_emulator_that_ends_is_told_from_one_that_answers_something_else() {
+        let answer = |bytes: &[u8]| {
+            let (stream, mut emulator) = UnixStream::pair().unwrap();
+            emulator.write_all(bytes).unwrap();
+            // Of what is sent to it, nothing is read.
+            let mut debugger = Debugger { stream };
+            if bytes.is_empty() {
+                drop(emulator);
+            }
+            debugger.expect_ok("D").unwrap_err()
+        };
+        assert!(is_end(&answer(b"")));
+        assert!(!is_end(&answer(b"$E22#a9")));
     }
 }

@@ -12,7 +12,7 @@ use std::ops::Range;
 use anyhow::Context;
 use object::{Object, ObjectSymbol};
 
-use super::debugger::Socket;
+use super::debugger::{Socket, is_end};
 use crate::Result;
 use crate::build::Built;
 use crate::image::elf::Executable;
@@ -76,11 +76,15 @@ impl Trace {
         filter.into_iter().chain(self.socket.arguments()).collect()
     }
 
-    /// Lets the emulator, which has just been started, run to the first time stamp, and trace from there on.
+    /// Lets the emulator, which has just been started, run to the first time stamp, and trace from there on. If it ends
+    /// before, there is nothing to trace, and the guest has said why.
     pub(in crate::bench) fn begin(&self) -> Result<()> {
         let stamps: Vec<_> = self.stamps.iter().map(|stamp| stamp.start).collect();
         let orders = ["singlestep on", "log exec,nochain"];
-        self.socket.connect()?.run_to(&stamps, &orders)
+        match self.socket.connect()?.run_to(&stamps, &orders) {
+            Err(error) if is_end(&error) => Ok(()),
+            result => result,
+        }
     }
 
     /// Reads QEMU's trace.

@@ -186,19 +186,15 @@ fn of_platform(workspace: &Workspace, platform: &str) -> PathBuf {
 }
 
 /// The platforms for which there are benchmarks, and so the kernel's costs.
-fn measured(workspace: &Workspace) -> Result<Vec<String>> {
-    let mut names = Vec::new();
-    for name in Platform::names(workspace) {
-        if bench::has(workspace, &Platform::load(workspace, &name)?)? {
-            names.push(name);
-        }
-    }
-    Ok(names)
+fn measured(workspace: &Workspace) -> Vec<String> {
+    let mut names = Platform::names(workspace);
+    names.retain(|name| bench::has(workspace, name));
+    names
 }
 
 /// Writes the costs of the kernel on each platform that has reference results.
 fn write_figures(workspace: &Workspace) -> Result {
-    for name in measured(workspace)? {
+    for name in measured(workspace) {
         let mut call = vec!["figures".to_string(), "--platform".into(), name.clone()];
         for (operation, count) in bench::figures(workspace, &name)? {
             call.extend([format!("--{operation}"), count.to_string()]);

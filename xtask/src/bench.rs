@@ -27,13 +27,12 @@ use std::fs;
 use anyhow::{Context, bail};
 
 pub(crate) use figures::figures;
-pub(crate) use reference::{Results, complaints};
+pub(crate) use reference::{Results, complaints, has};
 
 use crate::cli::{BenchArguments, Cores};
 use crate::platform::Platform;
 use crate::qemu::Supervisor;
 use crate::setup::BuildTools;
-use crate::system::System;
 use crate::ui::{self, say};
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, setup};
@@ -55,9 +54,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
     let names = match &*arguments.platforms {
         [] if arguments.tracing => tracing::PLATFORMS.map(str::to_string).to_vec(),
         [] => {
-            let benches = System::benches(workspace)?;
             let mut names = Platform::names(workspace);
-            names.retain(|name| benches.runs_on(name));
+            names.retain(|name| has(workspace, name));
             names
         }
         some => some.to_vec(),
@@ -231,11 +229,6 @@ fn reproducible(list: &[Measurement]) -> Vec<Measurement> {
     list
 }
 
-/// Whether there are benchmarks for a platform.
-pub(crate) fn has(workspace: &Workspace, platform: &Platform) -> Result<bool> {
-    Ok(System::benches(workspace)?.runs_on(&platform.name))
-}
-
 /// Benchmarks one platform; returns whether there are no complaints.
 fn one(bench: &Bench<'_>) -> Result<bool> {
     let (arguments, name) = (bench.arguments, &*bench.platform.name);
@@ -356,6 +349,16 @@ fn write_reference(
 mod tests {
     use super::*;
     use measurement::tests::example;
+
+    #[test]
+    fn platforms_with_the_costs_of_others_are_measured_on_request_only() {
+        let workspace = Workspace::find().unwrap();
+        let mut names = Platform::names(&workspace);
+        names.retain(|name| !has(&workspace, name));
+        assert_eq!(names, ["qemu-virt"]);
+        let benches = crate::system::System::benches(&workspace).unwrap();
+        assert!(benches.runs_on("qemu-virt"));
+    }
 
     #[test]
     fn a_reference_is_not_made_much_worse_unseen() {

@@ -41,7 +41,7 @@ fn text_of(name: &str) -> String {
 #[test]
 fn figures_are_those_of_the_reference_results() {
     let workspace = Workspace::find().unwrap();
-    for name in measured(&workspace).unwrap() {
+    for name in measured(&workspace) {
         let written = fs::read_to_string(of_platform(&workspace, &name)).unwrap();
         let [section, switch, call, interrupt, timeout] =
             bench::figures(&workspace, &name).unwrap();
@@ -240,7 +240,7 @@ fn the_chapter_of_the_loop_shows_what_the_command_prints() {
 fn a_new_project_is_in_time() {
     let workspace = Workspace::find().unwrap();
     let text = include_str!("../../template/system.toml");
-    for platform in measured(&workspace).unwrap() {
+    for platform in measured(&workspace) {
         let report = report_on(text, &platform);
         assert!(report.holds, "{platform}: {}", report.text());
     }

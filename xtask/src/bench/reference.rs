@@ -87,6 +87,12 @@ fn file(workspace: &Workspace, platform: &str, results: &Results) -> PathBuf {
     }
 }
 
+/// Whether a platform has committed results. Only these are measured unless another one is chosen: qemu-virt has the devices
+/// of hikey and tx1, and so their costs.
+pub(crate) fn has(workspace: &Workspace, platform: &str) -> bool {
+    file(workspace, platform, &Results::Plain).is_file()
+}
+
 /// The results of `platform`.
 pub(super) fn read(
     workspace: &Workspace,

@@ -56,7 +56,7 @@ fn examine(
 ) -> Result<Tally> {
     let (workspace, supervisor) = (session.workspace, session.supervisor);
     let mut total = Tally::default();
-    if !bench::has(workspace, platform)? {
+    if !bench::has(workspace, &platform.name) {
         return Ok(total);
     }
     let timeout = session.arguments.timeout;

@@ -135,6 +135,9 @@ pub(crate) struct MicrokitArguments {
     /// Only this board of Microkit; may be repeated. By default all for which there is a kernel.
     #[arg(long = "board", value_name = "B")]
     pub(crate) boards: Vec<String>,
+    /// Kernels that write trace events, for `cargo xtask qemu --microkit FILE --trace FILE`.
+    #[arg(long)]
+    pub(crate) trace: bool,
 }
 
 #[derive(Args, Debug)]
@@ -145,7 +148,7 @@ pub(crate) struct QemuArguments {
     #[arg(long, value_name = "FILE.elf", conflicts_with = "system")]
     pub(crate) root_task: Option<PathBuf>,
     /// Boot this image, which Microkit's tool has built with an SDK by `cargo xtask microkit`.
-    #[arg(long, value_name = "loader.img", conflicts_with_all = ["system", "root_task", "kernel", "abi", "log", "trace"])]
+    #[arg(long, value_name = "loader.img", conflicts_with_all = ["system", "root_task", "kernel", "abi", "log"])]
     pub(crate) microkit: Option<PathBuf>,
     /// Count executed instructions as time, so that a busy host has no influence: the default for a system.
     #[arg(long)]
@@ -162,7 +165,8 @@ pub(crate) struct QemuArguments {
     /// Show the kernel's log, from this level up, on stderr.
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) log: Option<LogLevel>,
-    /// Build the kernel with trace events, and write them into this file, for `cargo xtask trace`.
+    /// Build the kernel with trace events, and write them into this file, for `cargo xtask trace`. With --microkit the SDK's
+    /// kernel must have them.
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
     #[command(flatten)]

@@ -14,7 +14,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 
 use crate::build::{self, Recipe};
-use crate::cli::{Cores, Hardening, MicrokitArguments};
+use crate::cli::{Cores, Hardening, Keep, MicrokitArguments, Tracing};
 use crate::image::{self, elf::Executable};
 use crate::platform::Platform;
 use crate::setup::{self, BuildTools};
@@ -34,6 +34,13 @@ const MEMORY: &str = "platform_gen.json";
 /// The variable of an initial task with free memory and devices: [`RANGES`] ranges of each, of which the last are empty.
 const PROMISED: &str = "PROMISED";
 const RANGES: usize = 8;
+
+/// What kernels that trace write. Most systems never end, so they keep the last events.
+static TRACING: Tracing = Tracing {
+    keep: Keep::Last,
+    events: Vec::new(),
+    is_unmarked: false,
+};
 
 /// A folder with a kernel, and what is to be in it.
 struct Kernel {
@@ -67,7 +74,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &MicrokitArguments) -> Resul
     let tools = setup::build_tools()?;
     let mut kernels = Vec::new();
     for (platform, board, folder, configuration) in wanted {
-        let bytes = kernel(workspace, &tools, platform, &configuration)?;
+        let tracing = arguments.trace.then_some(&TRACING);
+        let bytes = kernel(workspace, &tools, platform, &configuration, tracing)?;
         let elf = Executable::parse(&bytes)?;
         let beside = match &board.layout {
             Some(layout) => {
@@ -136,6 +144,7 @@ fn kernel(
     tools: &BuildTools,
     platform: &Platform,
     configuration: &Configuration,
+    tracing: Option<&Tracing>,
 ) -> Result<Vec<u8>> {
     let hardening = Hardening::default();
     let recipe = Recipe {
@@ -147,7 +156,7 @@ fn kernel(
         },
         hardening: &hardening,
         log: None,
-        tracing: None,
+        tracing,
         bare: false,
         variables: false,
     };

@@ -48,8 +48,13 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
     if arguments.gdb {
         gdb::require_free()?;
     }
+    if arguments.trace.is_none() && arguments.tracing != Tracing::default() {
+        bail!("no file is given for the trace; add --trace FILE");
+    }
     if let Some(image) = &arguments.microkit {
-        return boot(&platform, image, arguments);
+        return traced(workspace, &platform, arguments, |ram| {
+            boot(&platform, image, arguments, ram)
+        });
     }
     let system;
     let root_task = if let Some(file) = &arguments.root_task {
@@ -60,9 +65,6 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
         system.require(&platform)?;
         RootTask::System(&system)
     };
-    if arguments.trace.is_none() && arguments.tracing != Tracing::default() {
-        bail!("no file is given for the trace; add --trace FILE");
-    }
     let tools = setup::build_tools()?;
     let emulator = setup::emulator(&platform)?;
     let real_time = (!arguments.is_virtual()).then_some(REAL_TIME);
@@ -90,8 +92,21 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
         true => Some(Session::of(workspace, &platform, root_task, &built)?.note(workspace)?),
         false => None,
     };
+    traced(workspace, &platform, arguments, |ram| {
+        emulate(workspace, &platform, &emulator, &built, arguments, ram)
+    })
+}
+
+/// The outcome of `start`, which runs a machine whose RAM is in a file, if it is given one; what the kernel has traced is
+/// then written, if it is to be.
+fn traced(
+    workspace: &Workspace,
+    platform: &Platform,
+    arguments: &QemuArguments,
+    start: impl FnOnce(Option<&Path>) -> Result,
+) -> Result {
     let Some(trace) = &arguments.trace else {
-        return emulate(workspace, &platform, &emulator, &built, arguments, None);
+        return start(None);
     };
     // The reader is built before: an interruption may end the run, but not keep the trace from being written.
     let reader = programs::build(workspace, Program::Trace)?;
@@ -99,8 +114,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
     let ram = ram.context("cannot make a file for the machine's RAM")?;
     let keep = arguments.tracing.keep;
     let collection = Collection::start(&reader, &platform.name, ram.path(), trace, keep, true)?;
-    let ram_file = Some(ram.path());
-    let outcome = emulate(workspace, &platform, &emulator, &built, arguments, ram_file);
+    let outcome = start(Some(ram.path()));
     let status = collection.finish()?.status;
     let outcome = outcome?;
     if !status.success() {
@@ -125,6 +139,7 @@ fn emulate(
     let machine = Machine {
         platform,
         image: Some(&built.image),
+        memory: None,
         cores: arguments.build.cores.count,
         hardening: &arguments.build.hardening,
         log: socket.as_deref(),
@@ -144,15 +159,21 @@ fn emulate(
 }
 
 /// Boots an image that Microkit's tool has built.
-fn boot(platform: &Platform, image: &Path, arguments: &QemuArguments) -> Result {
+fn boot(
+    platform: &Platform,
+    image: &Path,
+    arguments: &QemuArguments,
+    ram: Option<&Path>,
+) -> Result {
     let more = Board::arguments(platform, image, arguments)?;
     let machine = Machine {
         platform,
         image: None,
+        memory: platform.microkit.as_ref().map(|board| board.memory),
         cores: arguments.build.cores.count,
         hardening: &arguments.build.hardening,
         log: None,
-        ram: None,
+        ram,
         icount: arguments.is_virtual(),
         gdb: arguments.gdb,
         more: &more,

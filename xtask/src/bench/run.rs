@@ -211,6 +211,7 @@ impl Bench<'_> {
         let machine = Machine {
             platform: self.platform,
             image: Some(&built.image),
+            memory: None,
             cores: self.cores.count,
             hardening: &self.arguments.hardening,
             log: None,

@@ -1,5 +1,6 @@
 //! A platform as a board of Microkit.
 
+use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -8,6 +9,7 @@ use std::ffi::OsString;
 
 use crate::Result;
 use crate::cli::QemuArguments;
+use crate::image::elf::Executable;
 use crate::platform::Platform;
 
 /// A range of physical addresses; the end is not part of it.
@@ -34,6 +36,8 @@ pub(crate) struct Board {
     /// Other names that systems have for the same machine, and by which an SDK is to have it, too.
     #[serde(default)]
     pub(crate) also: Vec<String>,
+    /// The machine's memory in MiB.
+    pub(crate) memory: u32,
     /// What Microkit's tool has to know to lay systems out; where the boot loader does that, nothing.
     pub(crate) layout: Option<Layout>,
 }
@@ -42,8 +46,8 @@ pub(crate) struct Board {
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Layout {
-    /// The address to which the images of systems are linked.
-    pub(crate) image: u64,
+    /// The memory for the images of systems, which are linked to its start.
+    pub(crate) image: Range,
     /// RAM, including that of the kernel's image.
     pub(crate) memory: Vec<Range>,
     /// What users may map of the rest: all that the kernel does not keep.
@@ -67,6 +71,32 @@ impl Board {
         self.board == name || self.also.iter().any(|one| one == name)
     }
 
+    /// Refuses a file that is no image of a system on `platform`.
+    pub(super) fn check(&self, platform: &Platform, image: &Path) -> Result<()> {
+        let (file, board) = (image.display(), &self.board);
+        if !image.is_file() {
+            bail!("there is no file {file}");
+        }
+        let bytes = fs::read(image).with_context(|| format!("cannot read {file}"))?;
+        let format = Executable::parse(&bytes).ok().map(|elf| elf.format);
+        match &self.layout {
+            None if format != Some(platform.user.elf) => bail!(
+                "{file} is no image for {board}, which is an ELF file for x86-64; name the platform for which it was built"
+            ),
+            Some(_) if format.is_some() => bail!(
+                "{file} is an ELF file, and an image for {board} is none; name the platform for which it was built, and let \
+                 Microkit's tool choose the type of the image"
+            ),
+            Some(Layout { image, .. }) if bytes.len() as u64 > image.end - image.start => bail!(
+                "{file} does not fit: it has {} bytes, and memory from {:#x} on {}; make the system's programs smaller",
+                bytes.len(),
+                image.start,
+                image.end - image.start
+            ),
+            _ => Ok(()),
+        }
+    }
+
     /// QEMU's arguments that boot the image of a system on `platform`.
     pub(crate) fn arguments(
         platform: &Platform,
@@ -77,19 +107,19 @@ impl Board {
         let no_board =
             || format!("{name} is no board of Microkit; use --platform qemu-virt, zcu102 or pc99");
         let board = platform.microkit.as_ref().with_context(no_board)?;
-        if !image.is_file() {
-            bail!("there is no file {}", image.display());
-        }
+        board.check(platform, image)?;
         let Some(layout) = &board.layout else {
             return module(image, arguments);
         };
         // As the loaders of such systems want the machine.
         let loader = platform.loader.as_ref().with_context(no_board)?;
-        let mut more: Vec<OsString> = vec!["-m".into(), format!("{}M", loader.memory).into()];
-        more.extend(loader.arguments.iter().map(OsString::from));
+        let mut more: Vec<_> = loader.arguments.iter().map(OsString::from).collect();
         let mut device = OsString::from("loader,file=");
         device.push(crate::qemu::escaped(image));
-        device.push(format!(",addr={:#x},cpu-num=0,force-raw=on", layout.image));
+        device.push(format!(
+            ",addr={:#x},cpu-num=0,force-raw=on",
+            layout.image.start
+        ));
         more.extend(["-device".into(), device]);
         more.extend(arguments.more.iter().cloned());
         Ok(more)
@@ -114,9 +144,7 @@ fn module(image: &Path, arguments: &QemuArguments) -> Result<Vec<OsString>> {
             image.display()
         );
     }
-    // As much as Microkit's examples want.
-    let mut more: Vec<OsString> = ["-m", "2G", "-kernel"].map(OsString::from).into();
-    more.push(kernel.into());
+    let mut more = vec!["-kernel".into(), kernel.into()];
     more.extend(["-initrd".into(), crate::qemu::escaped(image)]);
     more.extend(arguments.more.iter().cloned());
     Ok(more)

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::boards;
 use super::configuration::{Configuration, Values};
-use super::description::{Board, Memory, Range};
+use super::description::{Board, Layout, Memory, Range};
 use super::promise::{self, Promise};
 use super::source::Source;
 use crate::cli::{AbiOption, Kernel};
@@ -329,7 +329,9 @@ fn the_memory_of_boards_is_in_order() {
         assert!(all.iter().all(|range| range.start < range.end));
         assert!(all.windows(2).all(|pair| pair[0].end <= pair[1].start));
         // On zcu102 it lies in RAM that the kernel gives out as a device.
-        assert!((all.iter()).any(|range| (range.start..range.end).contains(&board.image)));
+        let image = board.image;
+        assert!(image.start < image.end);
+        assert!((all.iter()).any(|range| range.start <= image.start && image.end <= range.end));
         let file: Value = serde_json::from_str(&board.memory_file().unwrap()).unwrap();
         assert_eq!(file["memory"][0]["start"], board.memory[0].start);
         boards += 1;
@@ -337,8 +339,50 @@ fn the_memory_of_boards_is_in_order() {
     assert!(boards > 0);
 }
 
+#[test]
+fn files_that_are_no_images_are_refused_with_a_sentence() {
+    let folder = Folder::new().unwrap();
+    let path = folder.path().join("loader.img");
+    let why = |name: &str, change: fn(&mut Layout)| {
+        let platform = platform(name);
+        let mut board = platform.microkit.clone().unwrap();
+        board.layout.iter_mut().for_each(change);
+        board
+            .check(&platform, &path)
+            .err()
+            .map(|error| error.to_string())
+    };
+    let is = |refusal: Option<String>, words: &str| refusal.is_some_and(|it| it.contains(words));
+    assert!(is(why("qemu-virt", |_| {}), "there is no file"));
+    fs::write(&path, [0; 100]).unwrap();
+    assert_eq!(why("qemu-virt", |_| {}), None);
+    assert!(is(
+        why("pc99", |_| {}),
+        "is no image for x86_64_generic, which is an ELF file"
+    ));
+    let small = |layout: &mut Layout| layout.image.end = layout.image.start + 99;
+    assert!(is(
+        why("zcu102", small),
+        "it has 100 bytes, and memory from 0x40000000 on 99"
+    ));
+    let mut file = executable();
+    file.format.machine = Machine::X86_64;
+    fs::write(&path, file.write().unwrap()).unwrap();
+    assert_eq!(why("pc99", |_| {}), None);
+    assert!(is(
+        why("qemu-virt", |_| {}),
+        "an image for qemu_virt_aarch64_el1 is none"
+    ));
+}
+
 /// A kernel of 3 MiB that begins 2 MiB into memory, with `change` made.
 fn kernel(change: impl FnOnce(&mut Executable)) -> Result<promise::Kernel, String> {
+    let mut file = executable();
+    change(&mut file);
+    promise::Kernel::of(&file).map_err(|error| error.to_string())
+}
+
+fn executable() -> Executable {
     const OFFSET: u64 = 0xffff_ff80_0000_0000;
     let segment = |start: u64, size| Segment {
         virtual_address: start + OFFSET,
@@ -348,7 +392,7 @@ fn kernel(change: impl FnOnce(&mut Executable)) -> Result<promise::Kernel, Strin
         flags: object::elf::PF_R,
     };
     let symbols = [("ki_boot_end", 0x4020_4000), ("ki_end", 0x4050_1000)];
-    let mut file = Executable {
+    Executable {
         format: Format {
             class: Class::Elf64,
             machine: Machine::Aarch64,
@@ -363,9 +407,7 @@ fn kernel(change: impl FnOnce(&mut Executable)) -> Result<promise::Kernel, Strin
         symbols: symbols
             .map(|(name, value)| (name.to_string(), value + OFFSET))
             .to_vec(),
-    };
-    change(&mut file);
-    promise::Kernel::of(&file).map_err(|error| error.to_string())
+    }
 }
 
 /// The numbers are those of the rules, added by hand.

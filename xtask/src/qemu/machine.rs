@@ -17,6 +17,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) platform: &'a Platform,
     /// The boot image, unless it is among the further arguments.
     pub(crate) image: Option<&'a Path>,
+    /// Memory in MiB, if it is not the usual one.
+    pub(crate) memory: Option<u32>,
     /// Number of cores.
     pub(crate) cores: u32,
     /// The attacks against which the kernel is hardened.
@@ -36,6 +38,7 @@ impl Machine<'_> {
     /// The command that runs `emulator`.
     pub(crate) fn command(&self, emulator: &Path) -> Command {
         let qemu = &self.platform.qemu;
+        let memory = self.memory.unwrap_or(qemu.memory);
         let mut command = Command::new(emulator);
         // Some boards have a sound device; if the host has none, QEMU would print an error.
         command.env("QEMU_AUDIO_DRV", "none");
@@ -47,7 +50,7 @@ impl Machine<'_> {
                     .flatten()
                     .filter(|_| self.hardening.is_wanted()),
             )
-            .args(["-m", &qemu.memory.to_string()]);
+            .args(["-m", &memory.to_string()]);
         command.args(["-display", "none", "-monitor", "none"]);
         // Ctrl-C remains a signal: it ends the run. Several ports may share the console.
         command.args(["-chardev", "stdio,id=console,signal=on,mux=on"]);
@@ -57,9 +60,8 @@ impl Machine<'_> {
             command.arg("-chardev").arg(device);
         }
         if let Some(file) = self.ram {
-            let size = qemu.memory;
             let mut backend = OsString::from(format!(
-                "memory-backend-file,id=ram,share=on,size={size}M,mem-path="
+                "memory-backend-file,id=ram,share=on,size={memory}M,mem-path="
             ));
             backend.push(escaped(file));
             command.arg("-object").arg(backend);
@@ -148,6 +150,7 @@ mod tests {
         let machine = Machine {
             platform: &toml::from_str(platform).unwrap(),
             image,
+            memory: None,
             cores: 2,
             hardening,
             log: log.map(Path::new),

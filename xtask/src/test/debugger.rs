@@ -133,6 +133,7 @@ fn listen(session: &Session<'_>, tools: &BuildTools, platform: &Platform) -> Res
     let machine = Machine {
         platform,
         image: Some(&built.image),
+        memory: None,
         cores: 1,
         hardening: &hardening,
         log: None,

@@ -381,9 +381,6 @@ impl Run<'_> {
     ) -> Result<Ending> {
         let platform = self.platform;
         let mut more: Vec<OsString> = Vec::new();
-        if let Some(memory) = self.memory {
-            more.extend(["-m".into(), format!("{memory}M").into()]);
-        }
         if self.is_example && self.is_virtual() {
             more.extend(["-rtc".into(), DATE.into()]);
         }
@@ -412,6 +409,7 @@ impl Run<'_> {
         let machine = Machine {
             platform,
             image: Some(&built.image),
+            memory: self.memory,
             cores: self.cores.count,
             hardening: &self.hardening,
             log: socket.as_deref(),

@@ -73,6 +73,7 @@ impl<'a> Trial<'a> {
         let machine = Machine {
             platform: self.platform,
             image: Some(self.image),
+            memory: None,
             cores: self.cores.count,
             hardening: &Hardening::default(),
             log: None,

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap::Parser;
 use serde_json::{Map, Value, json};
 
 use super::boards;
@@ -9,7 +10,7 @@ use super::configuration::{Configuration, Values};
 use super::description::{Board, Layout, Memory, Range};
 use super::promise::{self, Promise};
 use super::source::Source;
-use crate::cli::{AbiOption, Kernel};
+use crate::cli::{AbiOption, Cli, Command, Keep, Kernel};
 use crate::image::elf::{Class, Executable, Format, Machine, Segment};
 use crate::platform::Platform;
 use crate::temporary::Folder;
@@ -337,6 +338,37 @@ fn the_memory_of_boards_is_in_order() {
         boards += 1;
     }
     assert!(boards > 0);
+}
+
+#[test]
+fn systems_of_an_sdk_whose_kernels_trace_are_traced() {
+    let make = [
+        "cargo xtask",
+        "microkit",
+        "--source",
+        "sdk",
+        "-o",
+        "own",
+        "--trace",
+    ];
+    let Command::Microkit(arguments) = Cli::parse_from(make).command else {
+        panic!("not `microkit`")
+    };
+    assert!(arguments.trace);
+    // Without an end, the last events matter, and all of them can be collected.
+    assert_eq!(super::TRACING.keep, Keep::All.by_kernel());
+    let boot = [
+        "cargo xtask",
+        "qemu",
+        "--microkit",
+        "loader.img",
+        "--trace",
+        "x.trace",
+    ];
+    let Command::Qemu(arguments) = Cli::parse_from(boot).command else {
+        panic!("not `qemu`")
+    };
+    assert!(arguments.microkit.is_some() && arguments.trace.is_some());
 }
 
 #[test]

@@ -223,6 +223,36 @@ mod tests {
         assert!(!has(&of(Hardening::default()), &["-cpu", "weak"]));
     }
 
+    /// The file with the RAM of a machine has the size of the RAM.
+    #[test]
+    fn memory_can_be_another_amount() {
+        let platform: Platform = toml::from_str(EXAMPLE).unwrap();
+        for memory in [None, Some(2048)] {
+            let machine = Machine {
+                platform: &platform,
+                image: None,
+                memory,
+                cores: 1,
+                hardening: &Hardening::default(),
+                log: None,
+                ram: Some(Path::new("ram")),
+                icount: false,
+                gdb: false,
+                more: &[],
+            };
+            let command = machine.command(Path::new("qemu"));
+            let arguments: Vec<_> = command.get_args().filter_map(OsStr::to_str).collect();
+            let size = memory.unwrap_or(platform.qemu.memory);
+            assert!(
+                arguments
+                    .windows(2)
+                    .any(|pair| pair == ["-m", &*size.to_string()])
+            );
+            let file = format!("memory-backend-file,id=ram,share=on,size={size}M,mem-path=ram");
+            assert!(arguments.contains(&&*file));
+        }
+    }
+
     #[test]
     fn options_reach_qemu_and_further_arguments_come_last() {
         let arguments = arguments(&["-m", "1024"], None);

@@ -47,7 +47,13 @@ pub fn chart(history: &History, window: Window) -> String {
             cells.iter().map(|shares| sign(*shares, cell)).collect(),
         );
     }
-    let idle = |busy: &u64| sign([cell.saturating_sub(*busy), 0, 0, 0, 0], cell);
+    let cores = history.cores.max(1) as u64;
+    let idle = |busy: &u64| {
+        sign(
+            [(cores * cell).saturating_sub(*busy), 0, 0, 0, 0],
+            cores * cell,
+        )
+    };
     line("idle", busy.iter().map(idle).collect());
     let _ = writeln!(text, "{:>margin$}  one column is {cell} µs; {LEGEND}", "");
     text

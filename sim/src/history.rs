@@ -71,6 +71,8 @@ pub struct History {
     pub marks: Vec<Mark>,
     /// The end of the record, in microseconds.
     pub end: u64,
+    /// The number of cores.
+    pub cores: usize,
     /// Number of kernel entries.
     pub entries: u64,
 }

@@ -33,9 +33,6 @@ struct Arguments {
     /// Cost of a kernel entry, in microseconds.
     #[arg(long, value_name = "US", default_value_t = 1)]
     kernel_time: u64,
-    /// Number of cores.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=1))]
-    cores: u8,
     /// Check the invariants after every kernel entry; slow.
     #[arg(long)]
     check: bool,
@@ -71,6 +68,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let options = Options {
+        cores: 1,
         seed: arguments.seed,
         kernel_time: arguments.kernel_time,
         check: arguments.check,

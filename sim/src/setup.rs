@@ -30,8 +30,8 @@ pub(crate) struct NewThread {
 pub struct Setup {
     /// Slots and memory.
     pub allocator: Allocator,
-    /// The capability to configure scheduling contexts.
-    pub sched_control: SchedControl,
+    /// The capabilities to configure scheduling contexts, one for each core.
+    pub sched_controls: Vec<SchedControl>,
     seed: u64,
     lines: usize,
 }
@@ -40,7 +40,7 @@ impl Setup {
     pub(crate) fn new(boot: &BootInfo, seed: u64) -> Self {
         Self {
             allocator: Allocator::from_boot_info(boot),
-            sched_control: boot::sched_control(boot),
+            sched_controls: boot::sched_controls(boot).collect(),
             seed,
             lines: 0,
         }
@@ -68,14 +68,22 @@ impl Setup {
         minted.expect("the capability can be minted")
     }
 
-    /// Makes a scheduling context.
+    /// Makes a scheduling context of the first core.
     ///
     /// # Panics
     /// If the parameters are invalid.
     pub fn context(&mut self, time: &SchedParameters) -> SchedContext {
+        self.context_on(0, time)
+    }
+
+    /// The same of any core.
+    ///
+    /// # Panics
+    /// If the parameters are invalid, or there is no such core.
+    pub fn context_on(&mut self, core: usize, time: &SchedParameters) -> SchedContext {
         let bits = time.size_bits();
         let context = self.allocator.create_sized(bits).expect("there is memory");
-        let configured = self.sched_control.configure(context, time);
+        let configured = self.sched_controls[core].configure(context, time);
         configured.unwrap_or_else(|error| panic!("{time:?}: {error:?}"));
         context
     }
@@ -85,6 +93,8 @@ impl Setup {
         ThreadBuilder {
             name: name.into(),
             priority,
+            criticality: 0,
+            core: 0,
             time: Some(SchedParameters::round_robin(Microseconds::from_millis(5))),
             lender: None,
             bound: None,
@@ -148,11 +158,13 @@ impl Setup {
     }
 }
 
-/// A builder for a thread: by default round robin with slices of 5 ms, and without handlers.
+/// A builder for a thread: by default on the first core, round robin with slices of 5 ms, and without handlers.
 pub struct ThreadBuilder<'a> {
     setup: &'a mut Setup,
     name: String,
     priority: u8,
+    criticality: u8,
+    core: usize,
     time: Option<SchedParameters>,
     lender: Option<Notification>,
     bound: Option<Notification>,
@@ -166,6 +178,21 @@ impl ThreadBuilder<'_> {
     pub fn time(self, time: SchedParameters) -> Self {
         let time = Some(time);
         Self { time, ..self }
+    }
+
+    /// Sets the thread's criticality.
+    #[must_use]
+    pub fn criticality(self, criticality: u8) -> Self {
+        Self {
+            criticality,
+            ..self
+        }
+    }
+
+    /// Sets the thread's core, and that of its scheduling context.
+    #[must_use]
+    pub fn on_core(self, core: usize) -> Self {
+        Self { core, ..self }
     }
 
     /// The thread has a scheduling context until its first receive, as `userlib::server::Passive`
@@ -246,7 +273,7 @@ impl ThreadBuilder<'_> {
         let cnode = setup.allocator.cnode();
         tcb.configure(cnode, 0, boot::VSPACE, buffer, frame)?;
         let context = match &time {
-            Some(time) => setup.context(time),
+            Some(time) => setup.context_on(self.core, time),
             None => SchedContext(CPtr::NULL),
         };
         if let Some(notification) = self.lender {
@@ -256,6 +283,9 @@ impl ThreadBuilder<'_> {
             tcb.bind_notification(notification)?;
         }
         tcb.set_sched_params(boot::TCB, 255, priority, context, self.fault_endpoint)?;
+        if self.criticality > 0 {
+            tcb.set_criticality(boot::TCB, self.criticality)?;
+        }
         tcb.set_timeout_endpoint(self.timeout_endpoint)?;
         let mut registers = Registers::default();
         registers.0[PC] = START;

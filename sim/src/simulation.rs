@@ -1,4 +1,9 @@
-//! The machine that runs programs: it simulates the processor, the devices and the passage of time.
+//! The machine that runs programs: it simulates the cores, the devices and the passage of time.
+//!
+//! Each core runs its program or is in the kernel. Entries of the cores into the kernel happen one after the other, while
+//! the programs of the other cores continue; so all cores agree about the time, and a run is reproducible.
+
+mod events;
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -8,15 +13,13 @@ use abi::Syscall;
 use abi::registers::{CAP, DESTINATION, INFO, MR, PC, REPLY, SYSCALL};
 use host_machine::Machine;
 use kernel::Kernel;
-use kernel::arch::{Arch, Irq, UserContext};
+use kernel::arch::{Irq, UserContext};
 use kernel::cap::Cap;
 use kernel::cores::CoreHandle;
 use kernel::object::{Fault, SchedContext, Thread, ThreadState};
 use kernel::syscall::Interrupt;
 use kernel::time::Ticks;
 use kernel::token::Ptr;
-use trace::{Answer, File};
-use trace_format::{Detail, HEADER_BYTES, Kinds, Mode, ObjectId, RingReader, Settings};
 use userlib::arch::Registers;
 use userlib::{Capability, boot};
 
@@ -30,6 +33,8 @@ type Host = host_machine::arch::Host;
 /// How to run a scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
+    /// The number of cores, up to that for which the kernel was built: one, or with the feature `smp` four.
+    pub cores: usize,
     /// Seed of all random numbers.
     pub seed: u64,
     /// The cost of a kernel entry, in microseconds. At least 1, so that time advances even if a
@@ -46,6 +51,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
+            cores: 1,
             seed: 0,
             kernel_time: 1,
             check: false,
@@ -74,17 +80,21 @@ pub struct Simulation {
 
 /// Memory of the machine: log2 of the bytes.
 const MEMORY_BITS: usize = 24;
+/// The core that takes the interrupts of devices, and runs the root task.
+const FIRST: usize = 0;
 
 impl Simulation {
     /// Boots a machine with `scenario` as its root task, and runs until that is done.
     ///
     /// # Panics
-    /// If the scenario panics.
+    /// If the scenario panics, or the kernel was built for fewer cores.
     pub fn new(scenario: impl FnOnce(&mut Setup) + 'static, options: Options) -> Self {
-        let mut machine = Machine::with_memory(MEMORY_BITS);
-        machine.kernel.arch.fast_paths = options.fast_paths;
+        let mut machine = Machine::with_memory_and_cores(MEMORY_BITS, options.cores);
+        for core in 0..options.cores {
+            machine.kernel_of(core).arch.fast_paths = options.fast_paths;
+        }
         if options.trace > 0 {
-            start_tracing(&mut machine, options.trace);
+            events::start(&mut machine, options.trace);
         }
         let root = machine.root;
         let buffer: *const abi::IpcBuffer = machine.buffer_mut(root).expect("it has one");
@@ -107,9 +117,13 @@ impl Simulation {
             stage: Rc::default(),
             machine,
             options,
-            history: History::default(),
+            history: History {
+                cores: options.cores,
+                ..History::default()
+            },
             started: false,
         };
+        simulation.machine.share();
         stage::enter(&simulation.stage);
         let program = Program::new(Rc::new(body), buffer as usize, 0);
         simulation.cast(root.thread, program);
@@ -118,7 +132,10 @@ impl Simulation {
             let state = &simulation.machine.kernel[root.thread].state;
             simulation.started = matches!(state, ThreadState::Inactive);
         }
-        simulation.machine.kernel.arch.time_per_look = Ticks(options.kernel_time.max(1));
+        for core in 0..options.cores {
+            let arch = &mut simulation.machine.kernel_of(core).arch;
+            arch.time_per_look = Ticks(options.kernel_time.max(1));
+        }
         simulation.observe();
         simulation
     }
@@ -145,49 +162,6 @@ impl Simulation {
     /// The record so far.
     pub fn history(&self) -> &History {
         &self.history
-    }
-
-    /// The trace so far, if events are written.
-    pub fn trace(&self) -> Option<File> {
-        let kernel = &self.machine.kernel;
-        let mut ring: Vec<u8> = kernel.trace()?.collect();
-        let reader = RingReader::new(&ring).expect("the kernel has written it");
-        let events = reader.written.min(reader.capacity) as usize;
-        // Memory that was never used is left out.
-        ring.truncate(HEADER_BYTES + events * reader.settings.detail.bytes());
-        let threads = self.threads.iter().skip(1);
-        let threads = threads.map(|thread| ObjectId::of(thread.address()));
-        let contexts = self.contexts.iter();
-        let contexts = contexts.map(|(address, actor)| (ObjectId::of(*address), *actor));
-        let name = |(id, actor): (ObjectId, usize)| (id, self.history.actors[actor].name.clone());
-        let mut answers: Vec<_> = self.context_answers().collect();
-        answers.sort_by_key(|answer| answer.context);
-        let mut names: Vec<_> = threads.zip(0..).chain(contexts).map(name).collect();
-        names.sort();
-        Some(File {
-            platform: "simulator".to_string(),
-            rings: vec![ring],
-            end: Some(self.now()),
-            names,
-            answers,
-        })
-    }
-
-    /// What the kernel would answer if it were asked now how much was consumed from each context.
-    fn context_answers(&self) -> impl Iterator<Item = Answer> + '_ {
-        let kernel = &self.machine.kernel;
-        self.bound.iter().map(|context| {
-            let is_current = kernel.core.current_context == Some(*context);
-            let uncharged = if is_current {
-                kernel.core.consumed
-            } else {
-                Ticks::ZERO
-            };
-            Answer {
-                context: ObjectId::of(context.address()),
-                consumed: (kernel[*context].consumed + uncharged).0,
-            }
-        })
     }
 
     fn now(&self) -> u64 {
@@ -230,14 +204,33 @@ impl Simulation {
         }
     }
 
-    /// Simulates the next event, but none after `end`.
+    /// Simulates the next event, but none after `end`. Cores that have something to do take turns; until the root task is
+    /// done, only its core does anything.
     fn step(&mut self, end: u64) {
         let now = self.now();
         let stage = self.stage.clone();
         while let Some(line) = stage.devices.borrow_mut().take_due(now) {
-            self.machine.kernel.arch.lines[line].raised = true;
+            self.machine.kernel_of(FIRST).arch.lines[line].raised = true;
             self.mark(None, format!("interrupt {line}"));
         }
+        let (last, cores) = (self.machine.kernel.core.id, self.options.cores);
+        for turn in 1..=cores {
+            self.machine.turn_to(match self.started {
+                true => (last + turn) % cores,
+                false => FIRST,
+            });
+            if self.act() {
+                return;
+            }
+        }
+        let next = self.next_event(end);
+        assert!(next < u64::MAX, "nothing will ever happen");
+        self.pass(next);
+    }
+
+    /// Lets this core do what takes no time but the kernel's. Returns whether there was something: otherwise its program
+    /// works, or it is idle.
+    fn act(&mut self) -> bool {
         let host = &mut self.machine.kernel.arch;
         if let Some(line) = host.pending_line() {
             host.lines[line.0].raised = false;
@@ -245,26 +238,28 @@ impl Simulation {
         } else if host.timer_fires() {
             host.deadline = Ticks::NEVER;
             self.interrupt(Interrupt::Timer);
+        } else if self.started && self.machine.accept_call() {
+            self.interrupt(Interrupt::Core);
         } else if let Some(thread) = self.machine.kernel.core.current {
-            self.go_on(thread, end);
+            return self.go_on(thread);
         } else {
-            let next = self.next_event(end);
-            assert!(next < u64::MAX, "nothing will ever happen");
-            self.pass(next);
+            return false;
         }
+        true
     }
 
-    /// Runs the current thread to its next event.
-    fn go_on(&mut self, thread: Ptr<Thread<Host>>, end: u64) {
+    /// Lets the current thread of this core do what takes no time but the kernel's. Returns whether there was something.
+    fn go_on(&mut self, thread: Ptr<Thread<Host>>) -> bool {
         let number = self.numbers[&thread.address()];
-        let (now, next) = (self.now(), self.next_event(end));
+        let now = self.now();
         let context = &mut self.machine.kernel[thread].context;
         let program = &mut self.programs[number];
         if context.is_at_syscall() {
             let call = Syscall::from_number(context.get(SYSCALL));
             context.enter_syscall();
             self.end_job(number, call);
-            return self.enter(CoreHandle::handle_syscall);
+            self.enter(CoreHandle::handle_syscall);
+            return true;
         }
         if context.next_pc() == START {
             let starts_again = program.restart();
@@ -276,9 +271,7 @@ impl Simulation {
             }
         }
         if program.work > 0 {
-            let step = program.work.min(next - now);
-            program.work -= step;
-            return self.pass(now + step);
+            return false;
         }
         let registers = results(context);
         self.stage.now.set(now);
@@ -290,6 +283,7 @@ impl Simulation {
             self.mark(number.checked_sub(1), note);
         }
         self.perform(thread, number, request);
+        true
     }
 
     fn perform(&mut self, thread: Ptr<Thread<Host>>, number: usize, request: Request) {
@@ -338,7 +332,16 @@ impl Simulation {
     }
 
     fn enter(&mut self, entry: impl FnOnce(&mut CoreHandle<Host>)) {
+        let before = self.now();
+        let own = self.machine.kernel.core.current;
+        let own = own.map(|thread| self.numbers[&thread.address()]);
+        let others: Vec<_> = self
+            .working()
+            .filter(|number| Some(*number) != own)
+            .collect();
         self.machine.with_core(entry);
+        self.machine.share();
+        self.advance(&others, self.now() - before);
         self.history.entries += 1;
         if self.options.check {
             self.machine.check();
@@ -348,15 +351,41 @@ impl Simulation {
         }
     }
 
-    /// The time of the next event that no program causes.
+    /// The time of the next event that no kernel entry causes: the end of a program's work, or an interrupt.
     fn next_event(&self, end: u64) -> u64 {
-        let timer = self.machine.kernel.arch.deadline.0;
+        let now = self.now();
+        let timers = self.machine.kernels().map(|kernel| kernel.arch.deadline.0);
+        let works = self
+            .working()
+            .map(|number| now + self.programs[number].work);
         let device = self.stage.devices.borrow().next();
-        timer.min(device).min(end).max(self.now())
+        timers.chain(works).fold(device.min(end), u64::min).max(now)
     }
 
+    /// Lets time pass, in which programs work.
     fn pass(&mut self, time: u64) {
+        let working: Vec<_> = self.working().collect();
+        self.advance(&working, time - self.now());
         self.machine.kernel.arch.time.set(Ticks(time));
+        self.machine.share();
+    }
+
+    /// Takes a time off the work of programs.
+    fn advance(&mut self, programs: &[usize], time: u64) {
+        for number in programs {
+            let work = &mut self.programs[*number].work;
+            *work = work.saturating_sub(time);
+        }
+    }
+
+    /// The programs that work.
+    fn working(&self) -> impl Iterator<Item = usize> + '_ {
+        let threads = self
+            .machine
+            .kernels()
+            .filter_map(|kernel| kernel.core.current);
+        let programs = threads.map(|thread| self.numbers[&thread.address()]);
+        programs.filter(|number| self.programs[*number].work > 0)
     }
 
     fn mark(&mut self, actor: Option<usize>, text: String) {
@@ -366,9 +395,15 @@ impl Simulation {
 
     /// Records the current status of all threads.
     fn observe(&mut self) {
-        let (now, kernel) = (self.now(), &self.machine.kernel);
+        let now = self.now();
+        let running = self
+            .machine
+            .kernels()
+            .filter_map(|kernel| kernel.core.current);
+        let running: Vec<_> = running.collect();
+        let kernel = &self.machine.kernel;
         for (number, thread) in self.threads.iter().skip(1).enumerate() {
-            let status = status(kernel, &self.contexts, *thread, now);
+            let status = status(kernel, &self.contexts, &running, *thread, now);
             let actor = &self.history.actors[number];
             if let (Some(Status::Runs(Some(owner))), Status::Starved) = (actor.status(), status)
                 && !actor.waits
@@ -399,21 +434,6 @@ impl Simulation {
     }
 }
 
-/// Lets the kernel write events from now on. Their memory is never freed, like that of a board.
-fn start_tracing(machine: &mut Machine, events: usize) {
-    let settings = Settings {
-        core: 0,
-        detail: Detail::Full,
-        kinds: Kinds::ALL,
-        mode: Mode::Stop,
-        frequency: machine.kernel.arch.clock().frequency(),
-    };
-    let bytes = HEADER_BYTES + events.max(1) * settings.detail.bytes();
-    let memory = Box::leak(vec![0; bytes.div_ceil(8)].into_boxed_slice());
-    let started = machine.kernel.start_tracing(memory, settings);
-    assert!(started, "there is room for an event");
-}
-
 impl Drop for Simulation {
     fn drop(&mut self) {
         // Programs are unwound with the stage entered, because destructors may use it.
@@ -438,10 +458,11 @@ fn results(context: &impl UserContext) -> Registers {
 fn status(
     kernel: &Kernel<Host>,
     contexts: &HashMap<usize, usize>,
+    running: &[Ptr<Thread<Host>>],
     thread: Ptr<Thread<Host>>,
     now: u64,
 ) -> Status {
-    let running = kernel.core.current == Some(thread);
+    let running = running.contains(&thread);
     let thread = &kernel[thread];
     match (&thread.state, thread.sched_context) {
         (ThreadState::Inactive, _) => Status::Stopped,

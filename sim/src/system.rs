@@ -61,6 +61,7 @@ use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
+use kernel::config::CORES;
 use system_description::system::{Component, FaultAction, TimeoutAction};
 use system_description::{Platform, Source, check, system};
 use userlib::given::Server;
@@ -87,6 +88,8 @@ pub struct System {
     behaviours: Vec<Option<Behaviour>>,
     /// Interrupts: the component, their name there, and when they come.
     arrivals: Vec<(usize, String, Arrivals)>,
+    /// Changes of the criticality level, with their times.
+    levels: Vec<(Microseconds, u8)>,
     options: Options,
 }
 
@@ -145,11 +148,16 @@ impl System {
         };
         let description = systems.swap_remove(place);
         refuse(&description)?;
+        let options = Options {
+            cores: cores(&description)?,
+            ..Options::default()
+        };
         Ok(Self {
             behaviours: vec![None; description.components.len()],
             description,
             arrivals: Vec::new(),
-            options: Options::default(),
+            levels: Vec::new(),
+            options,
         })
     }
 
@@ -239,9 +247,16 @@ impl System {
             .push((index, interrupt.to_string(), Box::new(arrivals)));
     }
 
-    /// Sets the seed of random numbers, and the cost of a kernel entry.
+    /// Changes the criticality level of all cores at a time, as a root task of one's own can. It is 0 before.
+    pub fn criticality_level(&mut self, time: Microseconds, level: u8) {
+        self.levels.push((time, level));
+        self.levels.sort_by_key(|(time, _)| *time);
+    }
+
+    /// Sets the seed of random numbers, and the cost of a kernel entry. The number of cores is that of the description.
     pub fn options(&mut self, options: Options) {
-        self.options = options;
+        let cores = self.options.cores;
+        self.options = Options { cores, ..options };
     }
 
     /// Runs the system from its start for a time.
@@ -259,12 +274,14 @@ impl System {
             description,
             behaviours,
             arrivals,
+            levels,
             options,
         } = self;
         let reports = supervisor::Reports::default();
         let (kept, told) = (description.clone(), reports.clone());
         let root = move |setup: &mut crate::Setup| {
             build::build(setup, description, &behaviours, arrivals, told);
+            build::change_levels(setup, levels);
         };
         let mut simulation = Simulation::new(root, options);
         simulation.run_until(time.0);
@@ -304,6 +321,23 @@ fn index(system: &system::System, name: &str) -> usize {
     })
 }
 
+/// The number of cores: that of the last one on which something runs.
+fn cores(system: &system::System) -> Result<usize, String> {
+    let last = system.cores().last().copied().unwrap_or_default() as usize;
+    match last {
+        last if last < CORES => Ok(last + 1),
+        last if CORES == 1 => Err(format!(
+            "something runs on core {last}, and this simulator has one core; give its dependency in the manifest of the \
+             tests `features = [\"smp\"]`"
+        )),
+        last => Err(format!(
+            "something runs on core {last}, and this simulator has {CORES} cores; set ESCAPEMENT_CORES = \"{}\" below \
+             [env] in .cargo/config.toml",
+            last + 1
+        )),
+    }
+}
+
 /// Refuses what the simulator cannot do.
 fn refuse(system: &system::System) -> Result<(), String> {
     if system.domains.len() > 1 {
@@ -326,8 +360,6 @@ fn refuse(system: &system::System) -> Result<(), String> {
 
 fn complaint(one: &Component) -> Option<&'static str> {
     match one {
-        _ if one.core > 0 => Some("it has one core"),
-        _ if one.criticality > 0 => Some("it knows no criticality"),
         _ if one.guest.is_some() => Some("it is a virtual machine"),
         _ if one.asks_supervisor => Some("its supervisor answers no requests"),
         _ if !one.watches.is_empty() => Some("it may read the time of others"),

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use simulator::{Microseconds, Startup, System, ms, note, now, us, work};
+use simulator::{Microseconds, Startup, Status, System, ms, note, now, us, work};
 use userlib::given::{Bit, Interrupt, Signal, Signals};
 use userlib::protocol::Error;
 use userlib::server::CallError;
@@ -287,10 +287,60 @@ fn a_mistake_in_the_description_has_its_place() {
 }
 
 #[test]
-#[should_panic(expected = "the simulator cannot run `client`: it has one core")]
+#[should_panic(expected = "the simulator cannot run `client`: its supervisor answers no requests")]
 fn what_the_simulator_cannot_do_is_refused() {
+    pair("", "asks-supervisor = true");
+}
+
+#[cfg(not(feature = "smp"))]
+#[test]
+#[should_panic(
+    expected = "something runs on core 1, and this simulator has one core; give its dependency in the manifest of \
+                the tests `features = [\"smp\"]`"
+)]
+fn more_cores_than_one_need_a_feature() {
     let text = PAIR.replace("@SERVER@", "").replace("@CLIENT@", "core = 1");
     System::new(&format!("platforms = ['pc99']\n{text}"));
+}
+
+/// Two components that need more than there is; the one with the lower priority is the more critical one.
+#[test]
+fn at_a_raised_level_the_critical_component_goes_first() {
+    let mut system = System::new(
+        r#"
+        [component.display]
+        program = "display"
+        budget = "9 ms"
+        period = "10 ms"
+        priority = 200
+        [component.brake]
+        program = "brake"
+        slice = "5 ms"
+        priority = 100
+        criticality = 1
+    "#,
+    );
+    system.criticality_level(ms(200), 0);
+    system.criticality_level(ms(100), 1);
+    for name in ["display", "brake"] {
+        system.component(name, |_| {
+            loop {
+                work(ms(1));
+            }
+        });
+    }
+    let run = system.run(ms(300));
+    let history = run.history();
+    let ran = |name, from| {
+        let runs = |status| matches!(status, Status::Runs(_));
+        history.total(history.actor(name), from, from + 100_000, runs)
+    };
+    assert!(
+        ran("display", 0) > 89_000 && ran("brake", 0) > 9_000,
+        "{run}"
+    );
+    assert!(ran("brake", 100_000) > 99_000, "{run}");
+    assert!(ran("display", 200_000) > 89_000, "{run}");
 }
 
 #[test]

@@ -57,6 +57,8 @@ pub(super) fn build(
             let notification = objects.notifications[index];
             let thread = setup
                 .thread(&*one.name, one.priority.unwrap_or_default())
+                .criticality(one.criticality)
+                .on_core(one.core as usize)
                 .time(parameters(one.time).with_badge(index + 1))
                 .on_fault(handler);
             let thread = match one.time.is_passive() {
@@ -81,10 +83,30 @@ pub(super) fn build(
     let own = objects.system.supervisor;
     let reply = setup.create();
     let priority = own.map_or(u8::MAX, |one| one.priority);
+    let core = own.map_or(0, |one| one.core as usize);
     let time = own.map_or(SUPERVISOR, |one| of_context(one.time));
     let supervisor = Supervisor::new(objects.system, members, reports);
-    let thread = setup.thread("supervisor", priority).time(time);
-    thread.run(move || supervisor.run(faults, reply));
+    let thread = setup.thread("supervisor", priority).on_core(core);
+    thread.time(time).run(move || supervisor.run(faults, reply));
+}
+
+/// Makes a thread that changes the criticality level of all cores at these times, if there are some.
+pub(super) fn change_levels(setup: &mut Setup, levels: Vec<(Microseconds, u8)>) {
+    if levels.is_empty() {
+        return;
+    }
+    let (timer, controls) = (setup.timer(), setup.sched_controls.clone());
+    // It runs at any level.
+    let thread = setup.thread("level", u8::MAX).criticality(7);
+    thread.run(move || {
+        for &(time, level) in &levels {
+            timer.wait_until(time).expect("the line is its own");
+            for control in &controls {
+                let changed = control.set_criticality_level(level);
+                changed.expect("a level is 0 to 7");
+            }
+        }
+    });
 }
 
 fn endpoint(setup: &mut Setup, one: &system::Endpoint) -> Endpoint {

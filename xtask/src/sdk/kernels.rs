@@ -35,27 +35,30 @@ pub(crate) struct Prebuilt {
     pub(super) is_traced: bool,
 }
 
-/// All kernels for a platform: every one of `kinds` for one core and for several, without options of the ABI and with
-/// those that user programs need to have a timer; and for one core the same with traces, where a kernel of kind `bench` takes
-/// the place of one that cannot name its threads.
+/// All kernels for a platform: every one of `kinds` for one core and for several, with one domain and with several, and
+/// without other options of the ABI and with those that user programs need to have a timer; and for one domain the same
+/// with traces, where a kernel of kind `bench` takes the place of one that cannot name its threads.
 pub(super) fn of(platform: &Platform, kinds: &[Kernel]) -> Vec<Prebuilt> {
     let several = platform.cores.min(CORES);
     let cores = [1].into_iter().chain((several > 1).then_some(several));
     let timer = (!platform.timer.is_empty()).then(|| platform.timer.clone());
     let mut kernels = Vec::new();
-    for abi in [Vec::new()].into_iter().chain(timer) {
-        let prebuilt = |kind: Kernel, cores, is_traced| Prebuilt {
+    for (cores, timer) in cores.flat_map(|cores| {
+        let timers = [Vec::new()].into_iter().chain(timer.clone());
+        timers.map(move |timer| (cores, timer))
+    }) {
+        let prebuilt = |kind: Kernel, domains: &[AbiOption], is_traced| Prebuilt {
             platform: platform.name.clone(),
             kind,
             cores,
-            abi: [&abi, kind.implied()].concat(),
+            abi: [&timer, domains, kind.implied()].concat(),
             is_traced,
         };
-        for cores in cores.clone() {
-            kernels.extend(kinds.iter().map(|&kind| prebuilt(kind, cores, false)));
+        for domains in [&[][..], &[AbiOption::Domains]] {
+            kernels.extend(kinds.iter().map(|&kind| prebuilt(kind, domains, false)));
         }
         let traced = kinds.iter().filter_map(|kind| kind.traced());
-        kernels.extend(traced.map(|kind| prebuilt(kind, 1, true)));
+        kernels.extend(traced.map(|kind| prebuilt(kind, &[], true)));
     }
     kernels
 }
@@ -74,7 +77,8 @@ impl Prebuilt {
             log: None,
             tracing: self.is_traced.then_some(&TRACING),
             bare: false,
-            variables: true,
+            // They are half of a kernel's file, and the debugger's commands want this kind.
+            variables: self.kind == Kernel::Debug && !self.is_traced,
         }
     }
 
@@ -167,13 +171,8 @@ pub(super) fn find<'a>(
     }
     let of_platform = kernels.iter().filter(|one| one.platform == platform);
     let there_are: Vec<_> = of_platform.map(|one| format!("`{one}`")).collect();
-    // This option is implied by a description.
-    let why = match recipe.abi.contains(&AbiOption::Domains) {
-        true => ". A description with `schedule` needs several domains; build it in a checkout",
-        false => "",
-    };
     bail!(
-        "the SDK has no kernel for {platform} with `{}`; it has those with: {}{why}",
+        "the SDK has no kernel for {platform} with `{}`; it has those with: {}; build others in a checkout of Escapement",
         options(recipe),
         there_are.join(", ")
     )
@@ -214,14 +213,17 @@ mod tests {
         };
         assert_eq!(
             files("kzm"),
-            "kernels/kzm/debug.elf kernels/kzm/release.elf kernels/kzm/debug-traced.elf \
-             kernels/kzm/bench-traced.elf"
+            "kernels/kzm/debug.elf kernels/kzm/release.elf kernels/kzm/debug-domains.elf \
+             kernels/kzm/release-domains.elf kernels/kzm/debug-traced.elf kernels/kzm/bench-traced.elf"
         );
-        assert_eq!(
-            files("sabre"),
-            "kernels/sabre/debug.elf kernels/sabre/release.elf kernels/sabre/debug-smp4.elf \
-             kernels/sabre/release-smp4.elf kernels/sabre/debug-traced.elf kernels/sabre/bench-traced.elf"
-        );
+        let sabre = files("sabre");
+        assert_eq!(sabre.split(' ').count(), 12, "{sabre}");
+        for file in ["release-smp4", "debug-domains-smp4", "bench-smp4-traced"] {
+            assert!(
+                sabre.contains(&format!("kernels/sabre/{file}.elf")),
+                "{sabre}"
+            );
+        }
         assert!(files("hikey").contains("kernels/hikey/debug-user-timer-smp8.elf"));
     }
 
@@ -246,13 +248,12 @@ mod tests {
         let error = |recipe| find(&kernels, "kzm", &recipe).unwrap_err().to_string();
         assert_eq!(
             error(Recipe {
-                kernel: Kernel::Bench,
-                abi: &[AbiOption::Domains],
+                abi: &[AbiOption::Hwdebug],
                 ..plain
             }),
-            "the SDK has no kernel for kzm with `--kernel bench --abi domains`; it has those with: \
-             `--kernel debug`, `--kernel release`, `--kernel debug --trace`, `--kernel bench --trace`. A description with `schedule` needs several domains; build it in a \
-             checkout"
+            "the SDK has no kernel for kzm with `--kernel debug --abi hwdebug`; it has those with: `--kernel debug`, \
+             `--kernel release`, `--kernel debug --abi domains`, `--kernel release --abi domains`, \
+             `--kernel debug --trace`, `--kernel bench --trace`; build others in a checkout of Escapement"
         );
         let log = Some(LogLevel::Info);
         assert!(error(Recipe { log, ..plain }).contains("`--kernel debug --log info`"));

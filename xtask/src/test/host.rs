@@ -28,6 +28,8 @@ const SEED: &str = "PROPTEST_RNG_SEED";
 const CASES: &str = "PROPTEST_CASES";
 const SHORT_SEED: u64 = 1;
 const CASES_OF_ALL: u64 = 1024;
+/// The features of the crates that are tested for several cores, too.
+const SMP: &str = "kernel-host/smp,simulator/smp";
 
 /// Runs the host tests of all crates that have some, and shows their output at `place`.
 pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
@@ -75,7 +77,7 @@ pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
     let mut calls = vec![
         (&together[..], &[][..], filter),
         // The multicore kernel has different code paths.
-        (&["kernel-host"], &["--features", "smp"], filter),
+        (&["kernel-host", "simulator"], &["--features", SMP], filter),
     ];
     calls.extend(apart.chunks(1).map(|one| (one, &[][..], filter)));
     if arguments.all && filter.is_none() {

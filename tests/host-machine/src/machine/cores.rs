@@ -180,15 +180,26 @@ impl Machine {
         self.kernel.arch.time.set(time);
     }
 
+    /// The kernels of all cores.
+    pub fn kernels(&self) -> impl Iterator<Item = &Kernel<Host>> {
+        (0..self.kernel.cores()).map(|core| match core == self.kernel.core.id {
+            true => &*self.kernel,
+            // SAFETY: the machine is borrowed, so no mutable reference is in use.
+            false => unsafe { self.place.kernels().read(core) },
+        })
+    }
+
     /// Checks the cores that do not act, except those that have not yet seen a remote modification.
     pub(super) fn check_other_cores(&self) {
         let acting = self.kernel.core.id;
-        for core in (0..self.kernel.cores()).filter(|core| *core != acting) {
-            // SAFETY: the machine is borrowed, so no mutable reference is in use.
-            let kernel = unsafe { self.place.kernels().read(core) };
+        for kernel in self.kernels().filter(|kernel| kernel.core.id != acting) {
             if !kernel.is_remotely_modified() {
                 if let Err(violation) = check_core(kernel) {
-                    panic!("core {core}: {violation:x?}, at {} µs", self.now());
+                    panic!(
+                        "core {}: {violation:x?}, at {} µs",
+                        kernel.core.id,
+                        self.now()
+                    );
                 }
                 super::check_processor(kernel);
             }
@@ -196,6 +207,7 @@ impl Machine {
     }
 
     /// Sets the clocks of all cores to the time of this core.
+    #[cfg(feature = "smp")]
     pub(super) fn spread_time(&mut self) {
         KERNELS.set(self.place.kernels());
         let time = self.kernel.arch.time.get();
@@ -206,15 +218,39 @@ impl Machine {
 
     /// Lets this core take an IPI from another core. Returns whether there was one.
     pub(super) fn take_call(&mut self) -> bool {
-        for sender in 0..self.kernel.cores() {
-            let bit = 1 << self.kernel.core.id;
+        let is_called = self.accept_call();
+        if is_called {
+            self.interrupt(Interrupt::Core);
+        }
+        is_called
+    }
+
+    /// Accepts an IPI that another core has sent to this one. Returns whether there was one.
+    pub fn accept_call(&mut self) -> bool {
+        let bit = 1 << self.kernel.core.id;
+        (0..self.kernel.cores()).any(|sender| {
             let calls = &mut self.kernel_of(sender).arch.calls;
-            if *calls & bit != 0 {
-                *calls &= !bit;
-                self.interrupt(Interrupt::Core);
-                return true;
+            let is_called = *calls & bit != 0;
+            *calls &= !bit;
+            is_called
+        })
+    }
+
+    /// The cores share a clock and an interrupt controller: sets all clocks to the latest time, and masks lines for all
+    /// as this core does.
+    pub fn share(&mut self) {
+        KERNELS.set(self.place.kernels());
+        let cores = 0..self.kernel.cores();
+        let times = cores
+            .clone()
+            .map(|core| self.kernel_of(core).arch.time.get());
+        let (time, lines) = (times.max().unwrap_or_default(), self.kernel.arch.lines);
+        for core in cores {
+            let arch = &mut self.kernel_of(core).arch;
+            arch.time.set(time);
+            for (line, own) in arch.lines.iter_mut().zip(lines) {
+                line.masked = own.masked;
             }
         }
-        false
     }
 }

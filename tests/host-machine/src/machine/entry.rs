@@ -168,7 +168,7 @@ impl Machine {
     }
 
     #[cfg(not(feature = "smp"))]
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         self.settle_core(&mut 0);
     }
 
@@ -182,7 +182,7 @@ impl Machine {
             } else if self.kernel.arch.timer_fires() {
                 self.kernel.arch.deadline = Ticks::NEVER;
                 self.interrupt(Interrupt::Timer);
-            } else if !self.calls_are_slow && self.is_called() {
+            } else if !self.calls_are_slow && self.take_call() {
                 continue;
             } else if let Some(thread) = self.kernel.core.current
                 && self.kernel[thread].context.is_at_syscall()
@@ -204,24 +204,13 @@ impl Machine {
                     self.note_entry(self.call_of(thread));
                 }
                 self.enter(CoreHandle::handle_syscall);
-            } else if self.is_called() {
+            } else if self.take_call() {
                 continue;
             } else {
                 return;
             }
         }
         panic!("the machine does not come to rest");
-    }
-
-    #[cfg(feature = "smp")]
-    fn is_called(&mut self) -> bool {
-        self.take_call()
-    }
-
-    #[cfg(not(feature = "smp"))]
-    #[expect(clippy::unused_self, reason = "there is no other core")]
-    const fn is_called(&self) -> bool {
-        false
     }
 
     pub(super) fn interrupt(&mut self, interrupt: Interrupt) {

@@ -6,7 +6,6 @@
 //! When the test needs the root task afterwards, it raises that line, so the kernel sees only events
 //! that occur on real hardware.
 
-#[cfg(feature = "smp")]
 mod cores;
 mod entry;
 mod inspect;
@@ -17,7 +16,6 @@ mod root;
 mod snapshot;
 mod tasks;
 
-#[cfg(feature = "smp")]
 pub use cores::handle_requests;
 pub use entry::Operands;
 pub use inspect::State;
@@ -153,9 +151,19 @@ impl Machine {
     }
 
     /// A machine with 1 MiB of memory and this many cores; its root task runs on core 0.
-    #[cfg(feature = "smp")]
+    ///
+    /// # Panics
+    /// If the kernel was built for fewer.
     pub fn with_cores(cores: usize) -> Self {
-        Self::make(MEMORY_BITS, 1, cores)
+        Self::with_memory_and_cores(MEMORY_BITS, cores)
+    }
+
+    /// The same with `2^bits` bytes of memory.
+    ///
+    /// # Panics
+    /// If that is not enough to boot, or the kernel was built for fewer cores.
+    pub fn with_memory_and_cores(bits: usize, cores: usize) -> Self {
+        Self::make(bits, 1, cores)
     }
 
     fn make(bits: usize, pages: usize, cores: usize) -> Self {
@@ -186,7 +194,6 @@ impl Machine {
         // SAFETY: no other handle of it exists.
         let mut first = unsafe { place.kernels().handle(0) };
         start(&mut first.enter_exclusive(), &parameters);
-        #[cfg(feature = "smp")]
         for core in 1..cores {
             // SAFETY: no other handle of it exists.
             unsafe { place.kernels().handle(core) }.join();
@@ -231,7 +238,6 @@ impl Machine {
             panic!("{violation:x?}, at {} µs", self.now());
         }
         check_processor(self.kernel);
-        #[cfg(feature = "smp")]
         self.check_other_cores();
     }
 

@@ -26,18 +26,8 @@ impl Machine {
     ///
     /// # Panics
     /// If it can't run.
-    #[cfg(feature = "smp")]
     pub fn by_root<T>(&mut self, work: impl FnOnce(&mut Self, Task) -> T) -> T {
         self.on(0, |machine| machine.by_root_here(work))
-    }
-
-    /// The root task does something; it is woken first if it rests.
-    ///
-    /// # Panics
-    /// If it can't run.
-    #[cfg(not(feature = "smp"))]
-    pub fn by_root<T>(&mut self, work: impl FnOnce(&mut Self, Task) -> T) -> T {
-        self.by_root_here(work)
     }
 
     fn by_root_here<T>(&mut self, work: impl FnOnce(&mut Self, Task) -> T) -> T {

@@ -62,7 +62,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use kernel::config::CORES;
-use system_description::system::{Component, FaultAction, TimeoutAction};
+use system_description::system::{Component, FaultAction, Handler, TimeoutAction};
 use system_description::{Platform, Source, check, system};
 use userlib::given::Server;
 use userlib::protocol::{MOST_OPERATIONS, Protocol};
@@ -265,9 +265,9 @@ impl System {
     /// If a component panics, or one is called of which nothing is said.
     #[track_caller]
     pub fn run(self, time: Microseconds) -> Run {
-        if let Some((caller, server)) = self.missing() {
+        if let Some(missing) = self.missing() {
             panic!(
-                "`{caller}` calls `{server}`, and nothing is said about what that does; say it by `serve` or `component`"
+                "{missing}, and nothing is said about what that does; say it by `serve` or `component`"
             );
         }
         let Self {
@@ -288,14 +288,20 @@ impl System {
         Run::new(kept, simulation, reports)
     }
 
-    /// A component that is called and does nothing, and its caller.
-    fn missing(&self) -> Option<(&str, &str)> {
+    /// Which component needs one that does nothing.
+    fn missing(&self) -> Option<String> {
         let components = self.description.components.iter().zip(&self.behaviours);
         let running = components.filter(|(_, behaviour)| behaviour.is_some());
-        let calls = running.flat_map(|(one, _)| one.calls.iter().map(move |call| (one, call)));
-        let mut calls = calls.map(|(one, call)| (one, self.description[call.to].server));
-        let (caller, server) = calls.find(|(_, server)| self.behaviours[server.0].is_none())?;
-        Some((&caller.name, &self.description[server].name))
+        let needs = running.flat_map(|(one, _)| {
+            let calls = one.calls.iter().map(|call| ("calls", call.to));
+            let handlers = handlers(one).map(|handler| ("is handled by", handler.endpoint));
+            let needs = calls.chain(handlers);
+            needs.map(move |(what, endpoint)| (one, what, self.description[endpoint].server))
+        });
+        let mut missing = needs.filter(|(.., server)| self.behaviours[server.0].is_none());
+        let (one, what, server) = missing.next()?;
+        let server = &self.description[server].name;
+        Some(format!("`{}` {what} `{server}`", one.name))
     }
 
     #[track_caller]
@@ -319,6 +325,19 @@ fn index(system: &system::System, name: &str) -> usize {
             names.join(", ")
         )
     })
+}
+
+/// The handlers of a component's faults and timeouts that are components.
+fn handlers(one: &Component) -> impl Iterator<Item = Handler> {
+    let of_faults = match one.on_fault {
+        FaultAction::Handler(handler) => Some(handler),
+        FaultAction::Stop | FaultAction::Restart => None,
+    };
+    let of_timeouts = match one.on_timeout {
+        TimeoutAction::Handler(handler) => Some(handler),
+        _ => None,
+    };
+    of_faults.into_iter().chain(of_timeouts)
 }
 
 /// The number of cores: that of the last one on which something runs.
@@ -364,12 +383,6 @@ fn complaint(one: &Component) -> Option<&'static str> {
         _ if one.asks_supervisor => Some("its supervisor answers no requests"),
         _ if !one.watches.is_empty() => Some("it may read the time of others"),
         _ if one.priority.is_none() => Some("it has no priority"),
-        _ if matches!(one.on_fault, FaultAction::Handler(_)) => {
-            Some("another component handles its faults")
-        }
-        _ if matches!(one.on_timeout, TimeoutAction::Handler(_)) => {
-            Some("another component handles its timeouts")
-        }
         _ if matches!(
             one.on_timeout,
             TimeoutAction::Extend(_) | TimeoutAction::Emergency(_)

@@ -156,7 +156,7 @@ fn the_supervisor_of_one_core_ends_a_request_on_another() {
             "{run}"
         );
         let near = run.of("near");
-        assert_eq!(near.responses().count(), 5, "{run}");
+        assert_eq!(near.responses().count(), 4, "{run}");
         // The other client's request ends with that client's budget.
         assert!(near.longest_response() < us(8_300), "{run}");
     }

@@ -1,14 +1,15 @@
 //! Systems of descriptions, with components that the tests play.
 
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use simulator::{Microseconds, Startup, Status, System, ms, note, now, us, work};
 use userlib::given::{Bit, Interrupt, Signal, Signals};
 use userlib::protocol::Error;
 use userlib::server::CallError;
-use userlib::syscall;
 use userlib::time::Microseconds as Time;
+use userlib::{Fault, Message, syscall};
 
 userlib::protocol! {
     /// Additions.
@@ -259,6 +260,61 @@ fn interrupts_and_signals_release_jobs() {
     assert!(worker.longest_response() > us(3_200), "{run}");
     let greedy = run.of("greedy").ran();
     assert!(greedy >= ms(12) && greedy < us(12_050), "{greedy:?}");
+}
+
+#[test]
+fn components_handle_the_faults_and_timeouts_of_others() {
+    let text = r#"
+        [component.handler]
+        program = "handler"
+        budget = "2 ms"
+        period = "10 ms"
+        priority = 200
+        serves = ["faults"]
+        [component.worker]
+        program = "worker"
+        budget = "3 ms"
+        period = "10 ms"
+        priority = 100
+        on-fault = { handler = "handler" }
+        on-timeout = { handler = "handler" }
+    "#;
+    let mut system = System::new(text);
+    system.component("handler", |given| {
+        let faults = userlib::given::Server::find(given, "faults").unwrap();
+        faults.serve(|received| {
+            assert_eq!(received.badge, 1, "the badge of the description");
+            let fault = Fault::from_message(&received.message.unwrap());
+            note(match fault {
+                Fault::Timeout { .. } => "timeout",
+                _ => "fault",
+            });
+            work(us(100));
+            Message::empty(0)
+        })
+    });
+    system.component("worker", |_| {
+        work(ms(4));
+        simulator::fault();
+        work(ms(1));
+        syscall::yield_now();
+        note("after both");
+    });
+    let run = system.run(ms(35));
+    let notes = |name| -> Vec<_> {
+        let notes = run.history().notes(name);
+        notes.map(|(_, text)| text.to_string()).collect()
+    };
+    assert_eq!(notes("handler")[..2], ["timeout", "fault"], "{run}");
+    assert_eq!(notes("worker"), ["after both"], "{run}");
+    assert!(run.reports().is_empty(), "the supervisor is told nothing");
+    let mut alone = System::new(text);
+    alone.component("worker", |_| ());
+    let run = catch_unwind(AssertUnwindSafe(|| alone.run(ms(1))));
+    let complaint = run.err().unwrap();
+    let complaint = complaint.downcast_ref::<String>().unwrap();
+    let begin = "`worker` is handled by `handler`, and nothing is said";
+    assert!(complaint.starts_with(begin), "{complaint}");
 }
 
 #[test]

@@ -16,6 +16,8 @@ use crate::ui::say;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result};
 
+pub(crate) use example::names as templates;
+
 /// The variable with the project's folder, which its `.cargo/config.toml` sets.
 pub(crate) const FOLDER: &str = "ESCAPEMENT_PROJECT";
 /// The folder in a project with the types of what its components get, for editors.

@@ -13,6 +13,7 @@ mod queue;
 mod screen;
 mod tally;
 mod target;
+mod templates;
 mod times;
 mod toolchains;
 mod typist;
@@ -183,6 +184,10 @@ fn targets(
                 if debugger::is_wanted(session, platform) && !supervisor.interrupted() {
                     let name = format!("the debugger, on {}", platform.name);
                     total += session.part(&name, || debugger::run(session, tools, platform))?;
+                }
+                if templates::is_wanted(session, platform) && !supervisor.interrupted() {
+                    let name = format!("the templates, on {}", platform.name);
+                    total += session.part(&name, || templates::run(session, platform))?;
                 }
             }
             if has_benches && !supervisor.interrupted() {

@@ -3,7 +3,9 @@
 use abi::SlotRegion;
 use abi::endpoint_flags::{DONATION_REQUIRED, LIMIT, TELL_BUDGET};
 use system_description::file::{Argument, Replenishment};
-use system_description::system::{self, Component, Context, System, Time, TimeoutAction};
+use system_description::system::{
+    self, Component, Context, FaultAction, Handler, System, Time, TimeoutAction,
+};
 use userlib::Microseconds;
 use userlib::cap::{Capability, Endpoint, Notification, Reply, SchedParameters};
 use userlib::startup::{CLOCK, NOTIFICATION, RecordKind, Startup};
@@ -53,21 +55,34 @@ pub(super) fn build(
     for (index, one) in objects.system.components.iter().enumerate() {
         members.push(behaviours[index].clone().map(|behaviour| {
             let given = gifts(setup, &objects, index, &mut arrivals);
-            let handler = setup.badge(faults, index + 1);
+            let own = setup.badge(faults, index + 1);
+            let mut of = |handler: Handler| {
+                let endpoint = objects.endpoints[handler.endpoint.0];
+                setup.badge(endpoint, handler.badge as usize)
+            };
+            let on_fault = match one.on_fault {
+                FaultAction::Handler(handler) => of(handler),
+                FaultAction::Stop | FaultAction::Restart => own,
+            };
+            let on_timeout = match one.on_timeout {
+                TimeoutAction::Wait => None,
+                TimeoutAction::Handler(handler) => Some(of(handler)),
+                _ => Some(own),
+            };
             let notification = objects.notifications[index];
             let thread = setup
                 .thread(&*one.name, one.priority.unwrap_or_default())
                 .criticality(one.criticality)
                 .on_core(one.core as usize)
                 .time(parameters(one.time).with_badge(index + 1))
-                .on_fault(handler);
+                .on_fault(on_fault);
             let thread = match one.time.is_passive() {
                 true => thread.lent_by(notification),
                 false => thread.signalled_by(notification),
             };
-            let thread = match one.on_timeout {
-                TimeoutAction::Wait => thread,
-                _ => thread.on_timeout(handler),
+            let thread = match on_timeout {
+                Some(handler) => thread.on_timeout(handler),
+                None => thread,
             };
             let thread = thread.run(move || behaviour(given));
             let served = one.serves.iter().map(|id| {

@@ -179,6 +179,10 @@ class Kernel:
         """The thread that a core runs, if it does not idle."""
         return target(find(self.cores[core], "core")["current"])
 
+    def now(self, owned):
+        """The time at the last kernel entry of the core that owns a thread or a context."""
+        return number(find(self.cores[int(owned["core"])], "core")["now"])
+
     def thread(self, name):
         for thread in self.threads:
             if self.name(thread) == name:
@@ -274,7 +278,6 @@ class Contexts(Command):
     NAME = "contexts"
 
     def lines(self, kernel, _):
-        now = number(find(kernel.cores[0], "core")["now"])
         shown = set()
         for thread in kernel.threads:
             for field in ("own_context", "sched_context"):
@@ -286,6 +289,7 @@ class Contexts(Command):
                 user = kernel.name(user) if user is not None else "nothing"
                 budget, period = (kernel.us(number(context[name])) for name in ("budget", "period"))
                 yield f"{kernel.named(int(context.address))}: {budget} in {period}, used by {user}"
+                now = kernel.now(context)
                 for time, amount in kernel.replenishments(context):
                     when = "now" if time <= now else f"in {kernel.us(time - now)}"
                     yield f"  {kernel.us(amount)} {when}"
@@ -328,11 +332,11 @@ class Queues(Command):
                 release.append((int(thread["core"]), key, thread))
             elif membership == "Waiting":
                 waiting.setdefault(self.place(thread), []).append((*order, thread))
-        now = number(find(kernel.cores[0], "core")["now"])
         for core, priority, _, thread in sorted(ready, key=lambda one: one[:-1]):
             yield f"core {core}, ready: {kernel.name(thread)}, priority {-priority}"
         for core, time, thread in sorted(release, key=lambda one: one[:-1]):
-            when = "due" if time <= now else f"in {kernel.us(time - now)}"
+            left = time - kernel.now(thread)
+            when = "due" if left <= 0 else f"in {kernel.us(left)}"
             yield f"core {core}, waits for a replenishment: {kernel.name(thread)}, {when}"
         for (what, address), threads in sorted(waiting.items()):
             names = ", ".join(kernel.name(one[-1]) for one in sorted(threads, key=lambda one: one[:-1]))

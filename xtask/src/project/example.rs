@@ -22,12 +22,16 @@ const LINES: [(&str, &str); 5] = [
     ("\n[lints]\nworkspace = true\n", ""),
 ];
 
+/// The examples that may be templates: those that have no root task of their own.
+pub(crate) fn names(workspace: &Workspace) -> Vec<String> {
+    let mut names = System::names(workspace);
+    names.retain(|name| System::load(workspace, name).is_ok_and(|system| system.is_generic()));
+    names
+}
+
 /// The files of an example.
 pub(super) fn of(workspace: &Workspace, name: &str) -> Result<Vec<File>> {
-    let names: Vec<_> = System::names(workspace)
-        .into_iter()
-        .filter(|name| System::load(workspace, name).is_ok_and(|system| system.is_generic()))
-        .collect();
+    let names = names(workspace);
     if !names.iter().any(|known| known == name) {
         bail!(
             "there is no template `{name}`; there are: {}",

@@ -47,7 +47,35 @@ pub(super) fn complaints(repository: &Repository) -> Vec<String> {
             .filter(|(_, text)| !text.contains(&list))
             .map(|(path, _)| format!("{}: the layers are {list}", path.display())),
     );
+    complaints.extend(check_pictures(repository));
     complaints
+}
+
+/// Pictures of the layers have them in their rows, and name the modules beside them.
+fn check_pictures(repository: &Repository) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for (path, picture) in repository.texts(&["layers.svg"]) {
+        let path = path.display();
+        if !rows(picture).eq(LAYERS.iter().copied()) {
+            complaints.push(format!("{path}: the rows are not the layers"));
+        }
+        let modules: BTreeSet<_> = sources(repository).iter().map(|it| it.module).collect();
+        let beside = modules
+            .iter()
+            .filter(|it| **it != "lib" && !LAYERS.contains(it));
+        let missing = beside.filter(|module| !picture.contains(&format!(">{module}<")));
+        complaints.extend(missing.map(|module| format!("{path}: no module `{module}`")));
+    }
+    complaints
+}
+
+/// The modules in the rows of a picture of layers, from the lowest row, which is the last.
+fn rows(picture: &str) -> impl Iterator<Item = &str> {
+    let rows = picture.lines().rev().filter_map(|line| {
+        let (_, row) = line.split_once("<text class=\"mono\" ")?;
+        row.split(['>', '<']).nth(1)
+    });
+    rows.flat_map(str::split_whitespace)
 }
 
 fn check(
@@ -223,6 +251,25 @@ mod tests {
         let expected = page("").concat();
         let list = expected.split(" are ").nth(1).unwrap();
         assert!(list.starts_with("`error`, `time`, ") && page(list).is_empty());
+    }
+
+    #[test]
+    fn pictures_show_the_layers() {
+        let row = |layers: &[&str]| {
+            format!(
+                "<text class=\"mono\" x=\"1\">{}</text>\n",
+                layers.join("  ")
+            )
+        };
+        let (low, high) = LAYERS.split_at(5);
+        let found = |rows: [&[&str]; 2], module| {
+            let picture = rows.map(row).concat() + "<text>beside</text>";
+            let files = [("docs/layers.svg", &*picture), (module, "")];
+            check_pictures(&Repository::of(&files)).len()
+        };
+        assert_eq!(found([high, low], "kernel/src/beside.rs"), 0);
+        assert_eq!(found([low, high], "kernel/src/beside.rs"), 1);
+        assert_eq!(found([high, low], "kernel/src/another.rs"), 1);
     }
 
     #[test]

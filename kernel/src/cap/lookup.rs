@@ -4,64 +4,40 @@ use abi::{LookupFailure, WORD_BITS};
 
 use super::{CNode, Cap, Capabilities};
 use crate::arch::Arch;
-use crate::error::{Error, ensure};
 use crate::object::{Thread, ThreadSlot};
 use crate::slot::{RawCap, Slot};
 use crate::token::Ptr;
 
-/// One level of a capability lookup, as work before a preemption point, roughly in instructions.
-pub(crate) const LEVEL: usize = 32;
+/// The end of a lookup: the slot reached, and the number of bits left when a capability other than a CNode ended it.
+pub(crate) type Found<A> = Result<(Ptr<Slot<A>>, usize), LookupFailure>;
 
 impl<A: Arch> Capabilities<A> {
-    /// Counts a lookup of one level. It is too short to count, except where each piece of work is followed by
-    /// a preemption point.
+    /// Continues a lookup for as long as slots hold CNodes, by at most `levels`, which it counts down; `None` if the
+    /// lookup takes more.
     #[inline(always)]
-    pub(crate) fn count_one_level(&self) {
-        if A::WORK_PER_PREEMPTION_POINT <= LEVEL {
-            self.count_levels(1);
-        }
-    }
-
-    /// Counts the levels of a lookup.
-    #[inline(always)]
-    fn count_levels(&self, levels: usize) {
-        self.levels.set(self.levels.get() + levels);
-    }
-
-    /// Resolves the low `bits` bits of `address`, starting at the CNode `root`, for as long as slots hold CNodes.
-    ///
-    /// Returns the slot reached and the number of bits left when a capability other than a CNode ended the
-    /// lookup. Each level consumes at least one bit, so the lookup terminates in cyclic capability spaces, too.
-    ///
-    /// # Errors
-    /// The lookup error if there is no such slot.
-    pub fn resolve(
-        &self,
-        root: Cap<A>,
-        address: usize,
-        bits: usize,
-    ) -> Result<(Ptr<Slot<A>>, usize), LookupFailure> {
-        let mut path = Path::begin(root, address, bits)?;
-        let mut levels = 0;
-        let end = loop {
-            levels += 1;
+    pub(crate) fn advance(&self, path: &mut Path<A>, levels: &mut usize) -> Option<Found<A>> {
+        while *levels > 0 {
+            *levels -= 1;
             match path.step() {
                 Ok(slot) if path.descends(self, slot) => {}
-                end => break end,
+                end => return Some(end.map(|slot| (slot, path.bits_left))),
             }
-        };
-        // A lookup that fails has taken the same time.
-        self.count_levels(levels);
-        Ok((end?, path.bits_left))
+        }
+        None
     }
 
     /// The slot at a capability address of a thread, which has a full word of bits. Bits left when a capability
-    /// other than a CNode is reached are ignored.
+    /// other than a CNode is reached are ignored. Has no preemption point: for tests and debugging.
     ///
     /// # Errors
     /// The lookup error if there is no such slot.
     pub fn lookup_cap(&self, root: Cap<A>, address: usize) -> Result<Ptr<Slot<A>>, LookupFailure> {
-        self.resolve(root, address, WORD_BITS).map(|(slot, _)| slot)
+        let mut path = Path::whole(root, address)?;
+        loop {
+            if let Some(end) = self.advance(&mut path, &mut { WORD_BITS }) {
+                return end.map(|(slot, _)| slot);
+            }
+        }
     }
 
     /// The same, limited to a few levels, for decisions that only need a short lookup; `None` if it takes more.
@@ -75,32 +51,9 @@ impl<A: Arch> Capabilities<A> {
     ) -> Result<Option<Ptr<Slot<A>>>, LookupFailure> {
         /// Few capability spaces have more levels.
         const LEVELS: usize = 4;
-        let mut path = Path::begin(root, address, WORD_BITS)?;
-        for level in 1..=LEVELS {
-            let slot = path.step()?;
-            if !path.descends(self, slot) {
-                self.count_levels(level);
-                return Ok(Some(slot));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The same, optimised for frequent lookups in capability spaces of one level.
-    ///
-    /// # Errors
-    /// As for [`Capabilities::lookup_cap`].
-    #[inline(always)]
-    pub(crate) fn lookup_quickly(
-        &self,
-        root: RawCap,
-        address: usize,
-    ) -> Result<Ptr<Slot<A>>, LookupFailure> {
-        if let Some(slot) = Cap::slot_of_only_level(root, address) {
-            self.count_one_level();
-            return Ok(slot);
-        }
-        self.lookup_cap(Cap::decode(root), address)
+        let mut path = Path::whole(root, address)?;
+        let end = self.advance(&mut path, &mut { LEVELS }).transpose()?;
+        Ok(end.map(|(slot, _)| slot))
     }
 
     /// The capability at an address of a thread, packed; null if there is none. For debug and benchmark calls.
@@ -108,36 +61,11 @@ impl<A: Arch> Capabilities<A> {
         let slot = self.lookup_cap(self[thread].cap(ThreadSlot::CSpace), address);
         slot.map_or(RawCap::NULL, |slot| self[slot].raw())
     }
-
-    /// The slot that an argument (root, index, depth) names; it may be empty. `source` is reported in the error
-    /// and tells which of two such arguments failed.
-    ///
-    /// # Errors
-    /// [`Error::Range`] for an impossible depth, [`Error::Lookup`] if the lookup does not end exactly at a slot.
-    pub fn lookup_slot(
-        &self,
-        root: Cap<A>,
-        index: usize,
-        depth: usize,
-        source: bool,
-    ) -> Result<Ptr<Slot<A>>, Error> {
-        let failed = |failure| Error::Lookup { source, failure };
-        if !matches!(root, Cap::CNode(_)) {
-            return Err(failed(LookupFailure::InvalidRoot));
-        }
-        ensure((1..=WORD_BITS).contains(&depth), Error::range(1, WORD_BITS))?;
-        match self.resolve(root, index, depth).map_err(failed)? {
-            (slot, 0) => Ok(slot),
-            (_, bits_left) => Err(failed(LookupFailure::DepthMismatch {
-                bits_left,
-                bits_found: 0,
-            })),
-        }
-    }
 }
 
-/// State of a lookup that descends through CNodes.
-struct Path<A: Arch> {
+/// State of a lookup that descends through CNodes, one for each level. Each level consumes at least one bit, so the
+/// lookup terminates in cyclic capability spaces, too.
+pub(crate) struct Path<A: Arch> {
     /// The CNode reached so far.
     cnode: CNode<A>,
     bits_left: usize,
@@ -146,16 +74,22 @@ struct Path<A: Arch> {
 }
 
 impl<A: Arch> Path<A> {
+    /// Begins to resolve the low `bits` bits of `address` at a CNode.
     #[inline(always)]
-    fn begin(root: Cap<A>, address: usize, bits: usize) -> Result<Self, LookupFailure> {
-        let Cap::CNode(cnode) = root else {
-            return Err(LookupFailure::InvalidRoot);
-        };
-        Ok(Self {
+    pub(crate) const fn begin(cnode: CNode<A>, address: usize, bits: usize) -> Self {
+        Self {
             cnode,
             bits_left: bits,
             rest: address.wrapping_shl((WORD_BITS - bits) as u32),
-        })
+        }
+    }
+
+    /// The same of a whole address, if the root is a CNode.
+    fn whole(root: Cap<A>, address: usize) -> Result<Self, LookupFailure> {
+        match root {
+            Cap::CNode(cnode) => Ok(Self::begin(cnode, address, WORD_BITS)),
+            _ => Err(LookupFailure::InvalidRoot),
+        }
     }
 
     /// Resolves one level: the slot in the current CNode.

@@ -12,9 +12,8 @@ pub use kind::{
 pub use layout::Packing;
 #[cfg(feature = "debug")]
 pub(crate) use layout::{KINDS, Kind};
-pub(crate) use lookup::LEVEL;
+pub(crate) use lookup::{Found, Path};
 
-use core::cell::Cell;
 use core::ops::{Index, IndexMut};
 
 use crate::arch::Arch;
@@ -28,10 +27,8 @@ use crate::token::{Objects, Ptr};
 pub struct Capabilities<A: Arch> {
     /// The token for kernel objects.
     pub objects: Objects,
-    /// Work since the last preemption point, and levels of capability lookups, which count as work, too; see
-    /// [`crate::sched::work`].
+    /// Work since the last preemption point; see [`crate::sched::work`].
     pub(crate) work: usize,
-    pub(crate) levels: Cell<usize>,
     /// What kernels store that observe themselves.
     pub instruments: Instruments<A>,
 }
@@ -46,7 +43,6 @@ impl<A: Arch> Capabilities<A> {
             // SAFETY: the caller's promise.
             objects: unsafe { Objects::new() },
             work: 0,
-            levels: Cell::new(0),
             instruments: Instruments::new(),
         }
     }

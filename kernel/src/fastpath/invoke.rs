@@ -41,8 +41,7 @@ impl<A: Arch> Kernel<A> {
         let cap = self[slot].raw();
         eligible(Cap::<A>::is_memory(cap))?;
         let reading = self.read_clock_if_needed()?;
-        self.count_one_level();
-        eligible(self.preempt_after_lookup().is_ok())?;
+        eligible(self.preempt_after_one_level().is_ok())?;
         let invoked = match Invoked::without_buffer(slot, info) {
             Some(invoked) => invoked,
             None => match self.with_buffer(thread, slot, info) {

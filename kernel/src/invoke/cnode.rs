@@ -8,6 +8,7 @@ use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::{CNode, Cap, EndpointCap};
 use crate::object::EndpointThreshold;
+use crate::sched::work;
 use crate::slot::Slot;
 use crate::time::{MIN_BUDGET, Microseconds};
 use crate::token::Ptr;
@@ -44,6 +45,7 @@ impl<A: Arch> Invocation<A> {
         let depth = self.word(kernel, 3);
         let source = kernel.find_slot(root, self.word(kernel, 2), depth, true)?;
         let cap = kernel.occupied(source, true, depth)?;
+        kernel.preempt_after(work::CHECKS)?;
 
         match self.method {
             Method::CNodeCopy => {
@@ -92,6 +94,7 @@ impl<A: Arch> Invocation<A> {
         let pivot_cap = kernel.occupied(pivot, false, pivot_depth)?;
         let source_cap = source_cap.update_data(true, pivot_data)?;
         let pivot_cap = pivot_cap.update_data(true, target_data)?;
+        kernel.preempt_after(work::CHECKS)?;
 
         if source == target {
             kernel.swap_slots((source, source_cap), (pivot, pivot_cap));

@@ -70,10 +70,7 @@ impl<A: Arch> Kernel<A> {
         thread: Ptr<Thread<A>>,
         address: usize,
     ) -> Result<Result<Invoked<A>, Missing>, Preempted> {
-        let found = self.lookup_quickly(self[thread].root(), address);
-        // Lookups in deep capability spaces are long, so there is a preemption point.
-        self.preempt_after_lookup()?;
-        let slot = match found {
+        let slot = match self.lookup_quickly(thread, address)? {
             Ok(slot) => slot,
             Err(failure) => return Ok(Err(Missing { address, failure })),
         };
@@ -102,7 +99,7 @@ impl<A: Arch> Kernel<A> {
         }))
     }
 
-    /// The slot that an argument (root, index, depth) names, and after the lookup a preemption point.
+    /// The slot that an argument (root, index, depth) names, by a lookup with preemption points.
     #[inline(always)]
     pub(super) fn find_slot(
         &mut self,
@@ -111,9 +108,7 @@ impl<A: Arch> Kernel<A> {
         depth: usize,
         source: bool,
     ) -> Result<Ptr<Slot<A>>, Failure> {
-        let slot = self.lookup_slot(root, index, depth, source)?;
-        self.preempt_after_lookup()?;
-        Ok(slot)
+        Ok(self.lookup_slot(root, index, depth, source)??)
     }
 
     /// Writes the result of an invocation to its caller.

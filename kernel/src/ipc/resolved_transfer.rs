@@ -36,12 +36,19 @@ pub(crate) struct ResolvedCapTransfers<A: Arch> {
 }
 
 impl<A: Arch> ResolvedCapTransfers<A> {
-    /// The state at the start of each system call. Results do not outlive a system call, because slots can
-    /// be deleted between two.
-    pub(crate) const NONE: Self = Self {
+    /// No results.
+    pub(super) const NONE: Self = Self {
         sent: None,
         received: None,
     };
+
+    /// Drops all at the start of each system call. Results do not outlive a system call, because slots can be deleted
+    /// between two. One after the other, as an assignment of both would write all of their memory.
+    #[inline(always)]
+    pub(crate) fn clear(&mut self) {
+        self.sent = None;
+        self.received = None;
+    }
 }
 
 impl<A: Arch> Ipc<A> {
@@ -172,14 +179,12 @@ impl<A: Arch> Ipc<A> {
     ) -> Result<Result<ExtraCaps<A>, Missing>, Preempted> {
         let mut slots = [None; MAX_EXTRA_CAPS];
         if let Some(buffer) = buffer {
-            let root = self[sender].root();
             for (index, slot) in slots.iter_mut().enumerate().take(count) {
                 let address = buffer.extra_cap(index);
-                match self.lookup_quickly(root, address) {
+                match self.lookup_quickly(sender, address)? {
                     Ok(found) => *slot = Some(found),
                     Err(failure) => return Ok(Err(Missing { address, failure })),
                 }
-                self.preempt_after_lookup()?;
             }
         }
         Ok(Ok(slots))
@@ -194,14 +199,11 @@ impl<A: Arch> Ipc<A> {
             return Ok(None);
         };
         let (cnode, index, depth) = buffer.receive_slot();
-        let cnode = self.lookup_quickly(self[receiver].root(), cnode);
-        self.preempt_after_lookup()?;
-        let Ok(cnode) = cnode else {
+        let Ok(cnode) = self.lookup_quickly(receiver, cnode)? else {
             return Ok(None);
         };
         let cnode = self[cnode].cap();
-        let slot = self.lookup_slot(cnode, index, depth, false);
-        self.preempt_after_lookup()?;
+        let slot = self.lookup_slot(cnode, index, depth, false)?;
         Ok(slot.ok().filter(|slot| self[*slot].is_empty()))
     }
 }

@@ -16,6 +16,7 @@ mod entry_log;
 mod exclusive;
 mod idle;
 mod limit;
+mod lookup;
 mod membership;
 mod ready;
 mod release;

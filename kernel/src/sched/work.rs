@@ -8,13 +8,14 @@
 
 use super::Scheduler;
 use crate::arch::Arch;
-use crate::cap::LEVEL;
 use crate::error::Preempted;
 
+/// One level of a capability lookup.
+pub const LEVEL: usize = 32;
 /// Revoking or deleting a capability.
 pub const CAPABILITY: usize = 500;
 /// Removing a thread from a wait queue, and possibly waking it.
-pub const WAITER: usize = 400;
+pub const WAITER: usize = 500;
 /// Clearing the largest amount of memory between two preemption points.
 pub const CHUNK: usize = 250;
 /// Testing whether a slot is empty.
@@ -31,7 +32,6 @@ impl<A: Arch> Scheduler<A> {
     #[inline(always)]
     pub(crate) fn begin_work(&mut self) {
         self.work = 0;
-        self.levels.set(0);
     }
 
     /// Preemption point between two pieces of a long operation, after so much work.
@@ -51,16 +51,17 @@ impl<A: Arch> Scheduler<A> {
         preempt_if(waits || exhausted || self.domain_expired())
     }
 
-    /// Preemption point after a capability lookup, which may have been long, and before any change.
+    /// Preemption point after a capability lookup of one level. It is too short to count, except where each piece of
+    /// work is followed by a preemption point.
     ///
     /// # Errors
     /// As for [`Scheduler::preempt_after`].
     #[inline(always)]
-    pub(crate) fn preempt_after_lookup(&mut self) -> Result<(), Preempted> {
-        match self.levels.take() {
-            0 => Ok(()),
-            levels => self.preempt_after(levels * LEVEL),
+    pub(crate) fn preempt_after_one_level(&mut self) -> Result<(), Preempted> {
+        if A::WORK_PER_PREEMPTION_POINT > LEVEL {
+            return Ok(());
         }
+        self.preempt_after(LEVEL)
     }
 
     /// Preemption point after so much work, before any change.

@@ -8,7 +8,7 @@ use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
 use crate::instruments::checked;
 use crate::invoke::{self, Answer, Error, Failure, Missing, Preempted};
-use crate::ipc::{InvocationFlags, ResolvedCapTransfers};
+use crate::ipc::InvocationFlags;
 use crate::object::{Fault, Progress, Thread, ThreadState};
 use crate::token::Ptr;
 
@@ -19,7 +19,7 @@ impl<A: Arch> Kernel<A> {
         // Until the system call is complete, it counts as not executed: if an operation stops the thread
         // before then, the thread executes the system call again when it is resumed.
         self[thread].state = ThreadState::Restart;
-        self.cap_transfers = ResolvedCapTransfers::NONE;
+        self.cap_transfers.clear();
         let register = |kernel: &Self, register| kernel[thread].context.get(register);
         let cap = register(self, CAP);
         let reply = register(self, REPLY);
@@ -112,11 +112,10 @@ impl<A: Arch> Kernel<A> {
             _ => None,
         };
         if let Some((target, without)) = donation {
-            let found = self.lookup_quickly(self[thread].root(), target);
-            if self.preempt_after_lookup().is_err() {
+            let Ok(found) = self.lookup_quickly(thread, target) else {
                 self[thread].state = ThreadState::Restart;
                 return self.stop_call(thread, call);
-            }
+            };
             let lends_freely = found.is_ok_and(|slot| {
                 matches!(self[slot].cap(), Cap::Endpoint(cap) if self[cap.object].threshold().is_none())
             });

@@ -76,8 +76,7 @@ impl<A: Arch> Kernel<A> {
         thread: Ptr<Thread<A>>,
         address: usize,
     ) -> Result<Found<A>, Preempted> {
-        let slot = self.lookup_quickly(self[thread].root(), address);
-        self.preempt_after_lookup()?;
+        let slot = self.lookup_quickly(thread, address)?;
         Ok(Found { address, slot })
     }
 

@@ -41,8 +41,9 @@ pub(super) fn maintain<V: ExecutionState, P: Platform>(
     (operation, range): (CacheOperation, Range<usize>),
     writable: bool,
 ) -> Outcome {
-    /// The approximate number of instructions that the bytes between two preemption points take.
-    const WORK: usize = 500;
+    /// The approximate number of instructions that the bytes between two preemption points take. It is rounded up, so that
+    /// a preemption point follows each of these pieces.
+    const WORK: usize = 1000;
     allow(writable || operation != CacheOperation::Invalidate)?;
     let size = (V::CACHE_PIECE, WORK);
     invocation.in_pieces(kernel, range, size, |kernel, piece| {

@@ -550,3 +550,32 @@ fn many_slots_are_looked_at_a_few_at_a_time() {
         stopped
     });
 }
+
+/// A CNode that contains itself: an address takes a level for each of its bits.
+#[test]
+fn long_lookups_are_made_a_few_levels_at_a_time() {
+    let mut points = 0;
+    at_every_point(|looks| {
+        points = looks;
+        let mut machine = Machine::new();
+        let cnode = machine.cnode(1);
+        machine.copy_into(cnode, cnode, 1, 1).unwrap();
+        let source = machine.endpoint();
+        let worker = machine.spawn(Spec::new("worker", 10).active());
+        let_run(&mut machine);
+        let all = Rights::ALL.word();
+        let words = [usize::MAX - 1, WORD_BITS, source, WORD_BITS, all];
+        let message = Message::new(Method::CNodeCopy.number(), &words).with_caps(&[ROOT]);
+        let stopped = interrupted(&mut machine, worker, cnode, &message, looks);
+        if stopped {
+            let_run(&mut machine);
+        }
+        assert_eq!(machine.received(worker).label, 0);
+        // Its only other slot has the copy.
+        let again = machine.copy_into(source, cnode, 0, 1);
+        assert_eq!(again, Err(Error::DeleteFirst));
+        stopped
+    });
+    // Three other lookups, and what is before and after.
+    assert!(points > WORD_BITS / 32 + 3, "{points} points");
+}

@@ -1,0 +1,93 @@
+//! Capability lookups of system calls, with preemption points: each level takes some thirty instructions, and there may
+//! be as many levels as an address has bits.
+
+use abi::{LookupFailure, WORD_BITS};
+
+use super::{Scheduler, work};
+use crate::arch::Arch;
+use crate::cap::{CNode, Cap, Found, Path};
+use crate::error::{Error, Preempted, ensure};
+use crate::object::Thread;
+use crate::slot::Slot;
+use crate::token::Ptr;
+
+/// The most levels between two preemption points.
+const PIECE: usize = 32;
+
+impl<A: Arch> Scheduler<A> {
+    /// Resolves the low `bits` bits of `address`, starting at a CNode, before any change. Inside is the lookup error if
+    /// there is no such slot.
+    ///
+    /// # Errors
+    /// [`Preempted`] if an interrupt is pending, so that the system call should restart after it.
+    #[inline(never)]
+    fn resolve(
+        &mut self,
+        cnode: CNode<A>,
+        address: usize,
+        bits: usize,
+    ) -> Result<Found<A>, Preempted> {
+        let mut path = Path::begin(cnode, address, bits);
+        loop {
+            let mut left = PIECE;
+            let end = self.advance(&mut path, &mut left);
+            self.preempt_after((PIECE - left) * work::LEVEL)?;
+            if let Some(end) = end {
+                return Ok(end);
+            }
+        }
+    }
+
+    /// The slot at a capability address of a thread, as [`Capabilities::lookup_cap`](crate::cap::Capabilities::lookup_cap)
+    /// finds it. Optimised for frequent lookups in capability spaces of one level.
+    ///
+    /// # Errors
+    /// As for `resolve`.
+    #[inline(always)]
+    pub(crate) fn lookup_quickly(
+        &mut self,
+        thread: Ptr<Thread<A>>,
+        address: usize,
+    ) -> Result<Result<Ptr<Slot<A>>, LookupFailure>, Preempted> {
+        let root = self[thread].root();
+        if let Some(slot) = Cap::slot_of_only_level(root, address) {
+            self.preempt_after_one_level()?;
+            return Ok(Ok(slot));
+        }
+        let Some(cnode) = Cap::decode_cnode(root) else {
+            return Ok(Err(LookupFailure::InvalidRoot));
+        };
+        let found = self.resolve(cnode, address, WORD_BITS)?;
+        Ok(found.map(|(slot, _)| slot))
+    }
+
+    /// The slot that an argument (root, index, depth) names; it may be empty. `source` is reported in the error
+    /// and tells which of two such arguments failed. Inside is [`Error::Range`] for an impossible depth, or
+    /// [`Error::Lookup`] if the lookup does not end exactly at a slot.
+    ///
+    /// # Errors
+    /// As for `resolve`.
+    pub(crate) fn lookup_slot(
+        &mut self,
+        root: Cap<A>,
+        index: usize,
+        depth: usize,
+        source: bool,
+    ) -> Result<Result<Ptr<Slot<A>>, Error>, Preempted> {
+        let failed = |failure| Err(Error::Lookup { source, failure });
+        let Cap::CNode(cnode) = root else {
+            return Ok(failed(LookupFailure::InvalidRoot));
+        };
+        if let Err(error) = ensure((1..=WORD_BITS).contains(&depth), Error::range(1, WORD_BITS)) {
+            return Ok(Err(error));
+        }
+        Ok(match self.resolve(cnode, index, depth)? {
+            Ok((slot, 0)) => Ok(slot),
+            Ok((_, bits_left)) => failed(LookupFailure::DepthMismatch {
+                bits_left,
+                bits_found: 0,
+            }),
+            Err(failure) => failed(failure),
+        })
+    }
+}

@@ -58,6 +58,7 @@ impl Timer {
     }
 
     /// Makes the timer interrupt at `deadline`, or soon after; immediately if the deadline has passed.
+    #[inline(always)]
     pub fn arm(&self, apic: &mut LocalApic, deadline: Ticks) {
         match *self {
             Self::Deadline => {

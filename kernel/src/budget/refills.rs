@@ -55,14 +55,6 @@ impl<'a> Refills<'a> {
             .map(|position| self.entry(position).refill(self.total_before(position)))
     }
 
-    /// Removes the head.
-    fn pop(&mut self) -> Refill {
-        let head = self.head();
-        self.origin = self.entry(0).total;
-        self.ring.drop_front(1);
-        head
-    }
-
     fn push(&mut self, refill: Refill) {
         let total = self
             .total_before(self.ring.len())
@@ -159,11 +151,12 @@ impl<'a> Refills<'a> {
             self.charge_budgets(usage.0 / budget.0, budget, period);
             usage.0 %= budget.0;
         }
-        while self.head().amount <= usage {
-            let amount = self.head().amount;
-            usage -= amount;
-            self.use_head(period);
-            if self.head().time == Ticks::NEVER {
+        let mut head = self.head();
+        while head.amount <= usage {
+            usage -= head.amount;
+            self.use_head(head, period);
+            head = self.head();
+            if head.time == Ticks::NEVER {
                 break;
             }
         }
@@ -192,16 +185,16 @@ impl<'a> Refills<'a> {
     }
 
     /// All of the head was used.
-    fn use_head(&mut self, period: Ticks) {
+    fn use_head(&mut self, head: Refill, period: Ticks) {
         if self.ring.len() == 1 {
-            self.advance(period, self.head().amount);
-        } else {
-            let used = self.pop();
-            self.schedule(Refill {
-                time: used.time.saturating_add(period),
-                ..used
-            });
+            return self.advance(period, head.amount);
         }
+        self.origin = self.origin.wrapping_add(head.amount.0);
+        self.ring.drop_front(1);
+        self.schedule(Refill {
+            time: head.time.saturating_add(period),
+            ..head
+        });
     }
 
     /// All of the head was used, right after its predecessor: it moves to the end and keeps its distance to
@@ -291,16 +284,16 @@ impl<'a> Refills<'a> {
         let mut used = Ticks(budget.0.saturating_mul(periods));
         let mut turned = false;
         let rest = loop {
-            let Refill { time, amount } = self.head();
-            let passed = now.saturating_sub(time);
-            used = used.saturating_add(amount.min(passed));
-            if passed < amount {
+            let head = self.head();
+            let passed = now.saturating_sub(head.time);
+            used = used.saturating_add(head.amount.min(passed));
+            if passed < head.amount {
                 break passed;
             }
             if core::mem::replace(&mut turned, true) {
                 self.rotate_head(budget, period);
             } else {
-                self.use_head(period);
+                self.use_head(head, period);
             }
         };
         self.use_rest(rest, period, minimum);

@@ -293,7 +293,8 @@ impl<A: Arch> Kernel<A> {
         A::switch_to(self, Some(next));
     }
 
-    /// Not eligible unless the thread to run is either the current thread or `other`, which wakes up.
+    /// Not eligible unless the thread to run is either the current thread or `other`, which wakes up. No ready thread
+    /// has a higher priority than the current one.
     #[inline(always)]
     pub(super) fn is_decided_between(
         &self,
@@ -301,12 +302,8 @@ impl<A: Arch> Kernel<A> {
         other: Ptr<Thread<A>>,
         now: Ticks,
     ) -> Eligible<()> {
-        let higher = if self[other].priority > self[current].priority {
-            other
-        } else {
-            current
-        };
-        self.runs_after_block(current, higher, now)
+        let higher = self[current].priority.max(self[other].priority);
+        self.is_none_due(PreemptionRank::of(higher.into()), now)
     }
 
     /// Stores the reading of the clock, if there is one, in the kernel's state.
@@ -340,6 +337,16 @@ impl<A: Arch> Kernel<A> {
             core, capabilities, ..
         } = &mut ***self;
         core.ready.push_front(&mut capabilities.objects, current);
+        self[current].membership = Membership::Ready;
+    }
+
+    /// Puts the current thread, which is in no queue, at the end of its ready queue.
+    #[inline(always)]
+    pub(super) fn set_behind(&mut self, current: Ptr<Thread<A>>) {
+        let Scheduler {
+            core, capabilities, ..
+        } = &mut ***self;
+        (core.ready).push_back(&mut capabilities.objects, current, core.now);
         self[current].membership = Membership::Ready;
     }
 

@@ -45,7 +45,7 @@ impl<A: Arch> Kernel<A> {
             self.program_timer(rank);
             return Ok(thread);
         };
-        self.ready_back(thread);
+        self.set_behind(thread);
         self.switch_to_ready(next, available);
         Ok(next)
     }

@@ -2,6 +2,7 @@
 //! interface PSCI. They differ in data only, which is in `platform.toml`.
 #![no_std]
 #![no_main]
+#![cfg_attr(target_arch = "aarch64", feature(rust_preserve_none_cc))]
 
 #[path = "mod.rs"]
 mod board;

@@ -4,7 +4,8 @@
 #[macro_export]
 macro_rules! kernel_image {
     ($platform:ty) => {
-        ::arch_arm::kernel_image_of!($crate::Aarch64, $platform, {
+        // The stubs need no register after a call, so none is preserved.
+        ::arch_arm::kernel_image_of!($crate::Aarch64, $platform, "rust-preserve-none", {
             trap_handle_exception: $crate::exception,
             trap_handle_error: $crate::error,
         });

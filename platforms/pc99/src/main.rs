@@ -1,6 +1,6 @@
 //! The kernel image for PCs with x86-64 processors: boot, console, clock, and end of a run.
 #![no_std]
-#![cfg_attr(target_os = "none", feature(optimize_attribute))]
+#![cfg_attr(target_os = "none", feature(optimize_attribute, rust_preserve_none_cc))]
 #![no_main]
 
 mod boot;

@@ -125,10 +125,11 @@ fn leave<V: ExecutionState, P: Platform>(
 }
 
 /// Makes the parts of a platform's kernel image that both execution states have. `$symbol: $handle` are
-/// functions that the state's exception stubs call, and how the kernel handles the exceptions.
+/// functions that the state's exception stubs call, by the calling convention `$convention`, and how the kernel
+/// handles the exceptions.
 #[macro_export]
 macro_rules! kernel_image_of {
-    ($state:ty, $platform:ty, { $($symbol:ident: $handle:expr,)* }) => {
+    ($state:ty, $platform:ty, $convention:literal, { $($symbol:ident: $handle:expr,)* }) => {
         /// The kernel's state, which fast paths in assembly find by its symbol.
         #[unsafe(export_name = "kernel_state")]
         static KERNEL: $crate::machine::KernelCell<$state, $platform> =
@@ -144,7 +145,7 @@ macro_rules! kernel_image_of {
         #[unsafe(link_section = ".data.root_task")]
         static ROOT_TASK: ::kernel::boot::RootTaskImage = ::kernel::boot::RootTaskImage::EMPTY;
 
-        $crate::kernel_image_of!(@handlers $state,
+        $crate::kernel_image_of!(@handlers $state, $convention,
             trap_handle_call: |core| core.handle_call(),
             trap_handle_other_syscall: |core| core.handle_other_syscall(),
             trap_handle_taken: |core| core.after_assembly(),
@@ -157,9 +158,9 @@ macro_rules! kernel_image_of {
             $crate::machine::panic::<$state, $platform>(info)
         }
     };
-    (@handlers $state:ty, $($symbol:ident: $handle:expr,)*) => {$(
+    (@handlers $state:ty, $convention:literal, $($symbol:ident: $handle:expr,)*) => {$(
         #[unsafe(no_mangle)]
-        extern "C" fn $symbol() -> *const <$state as $crate::machine::ExecutionState>::Context {
+        extern $convention fn $symbol() -> *const <$state as $crate::machine::ExecutionState>::Context {
             // SAFETY: the stub calls this.
             unsafe { KERNEL.enter($handle) }
         }

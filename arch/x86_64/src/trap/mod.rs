@@ -31,8 +31,14 @@ pub unsafe fn init() {
 #[macro_export]
 macro_rules! entry_points {
     ($platform:ty) => {
+        // The stubs need no register after a call, so none is preserved. This calling convention passes R12 to R15 before
+        // those registers in which the C convention passes arguments, and in which the stubs have them.
         #[unsafe(no_mangle)]
-        extern "C" fn escapement_call(
+        extern "rust-preserve-none" fn escapement_call(
+            _r12: usize,
+            _r13: usize,
+            _r14: usize,
+            _r15: usize,
             cap: usize,
             info: usize,
             number: usize,
@@ -41,7 +47,11 @@ macro_rules! entry_points {
             $crate::trap::call::<$platform>(cap, info, number, registers)
         }
         #[unsafe(no_mangle)]
-        extern "C" fn escapement_other_system_call(
+        extern "rust-preserve-none" fn escapement_other_system_call(
+            _r12: usize,
+            _r13: usize,
+            _r14: usize,
+            _r15: usize,
             cap: usize,
             info: usize,
             number: usize,
@@ -50,7 +60,14 @@ macro_rules! entry_points {
             $crate::trap::other_system_call::<$platform>(cap, info, number, registers)
         }
         #[unsafe(no_mangle)]
-        extern "C" fn escapement_trap(vector: u64, error: u64) {
+        extern "rust-preserve-none" fn escapement_trap(
+            _r12: usize,
+            _r13: usize,
+            _r14: usize,
+            _r15: usize,
+            vector: u64,
+            error: u64,
+        ) {
             $crate::trap::trap::<$platform>(vector, error);
         }
         #[unsafe(no_mangle)]

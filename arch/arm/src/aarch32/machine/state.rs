@@ -278,7 +278,7 @@ impl<P: Platform> Aarch32 for Machine<P> {
 #[macro_export]
 macro_rules! aarch32_image {
     ($platform:ty) => {
-        $crate::kernel_image_of!($crate::aarch32::machine::State, $platform, {
+        $crate::kernel_image_of!($crate::aarch32::machine::State, $platform, "C", {
             trap_handle_undefined: $crate::aarch32::machine::undefined,
             trap_handle_prefetch_abort: $crate::aarch32::machine::prefetch_abort,
             trap_handle_data_abort: $crate::aarch32::machine::data_abort,

@@ -13,7 +13,9 @@ pub const CORES: usize = match option_env!("ESCAPEMENT_CORES") {
 
 /// The most bytes of the queues of all cores, which have one for each domain, criticality and priority. Most of the memory
 /// of the kernel's image is theirs.
-pub const QUEUES_SIZE: usize = CORES * abi::config::DOMAINS * (64 << 10);
+pub const QUEUES_SIZE: usize = CORES * abi::config::DOMAINS * abi::CRITICALITIES * (8 << 10);
+/// The most bytes of the state of a core beside its queues.
+pub const CORE_SIZE: usize = 8 << 10;
 
 /// Whether every kernel entry takes the entry lock exclusively, as with one big lock: for comparison.
 pub const BIG_LOCK: bool = cfg!(feature = "big-lock");

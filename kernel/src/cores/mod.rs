@@ -26,7 +26,8 @@ use core::mem::MaybeUninit;
 
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::config::CORES;
+use crate::config::{CORE_SIZE, CORES, QUEUES_SIZE};
+use crate::instruments::CHECKED;
 
 pub use crate::sync::{SHARED, UNLOCKED};
 pub(crate) use core_set::CoreSet;
@@ -79,6 +80,10 @@ impl<A: Arch> Kernels<A> {
     /// Called once for each core, by one core at a time, before any of them runs a thread; with the same
     /// interrupt lines.
     pub unsafe fn make(&'static self, core: usize, arch: A, irqs: Irqs<A>) -> CoreHandle<A> {
+        const {
+            let size = CORES * size_of::<CoreStorage<A>>();
+            assert!(CHECKED || size <= CORES * CORE_SIZE + QUEUES_SIZE);
+        }
         self.shared.set_count(core + 1);
         let storage = &self.storage[core];
         // SAFETY: by contract there is no handle of this core yet, and so no reference to its parts.

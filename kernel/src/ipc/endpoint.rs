@@ -208,7 +208,7 @@ impl<A: Arch> Ipc<A> {
                 self.trace_blocked(receiver);
             } else {
                 self[receiver].context.set_result(CAP, 0);
-                self.claim(endpoint, receiver);
+                self.claim(endpoint, how.reply, receiver);
             }
             return;
         }
@@ -260,12 +260,22 @@ impl<A: Arch> Ipc<A> {
         self.receive_message(receiver, endpoint, how);
     }
 
-    /// Makes the core of `receiver` the owning core of an endpoint without waiting threads, after a
-    /// non-blocking receive.
-    fn claim(&mut self, endpoint: Ptr<Endpoint<A>>, receiver: Ptr<Thread<A>>) {
+    /// Makes the core of `receiver` the owning core of an endpoint without waiting threads, and of a reply object that no
+    /// thread uses, after a non-blocking receive.
+    fn claim(
+        &mut self,
+        endpoint: Ptr<Endpoint<A>>,
+        reply: Option<Ptr<Reply<A>>>,
+        receiver: Ptr<Thread<A>>,
+    ) {
+        let core = self[receiver].core;
         if self[endpoint].is_idle_without_threshold() {
-            let core = self[receiver].core;
             self[endpoint].set_core(core);
+        }
+        if let Some(reply) = reply
+            && self[reply].thread().is_none()
+        {
+            self[reply].set_core(core);
         }
     }
 

@@ -78,6 +78,18 @@ fn calls_of_threads_with_timeout_handlers_are_local() {
     }
 }
 
+/// A receive that does not block concerns its core only, once the thread has used the endpoint and the reply object.
+#[test]
+fn not_blocking_receives_are_local() {
+    let mut scene = Scene::with_handler_on(HERE);
+    let machine = &mut scene.machine;
+    let (endpoint, reply) = (machine.endpoint(), machine.reply());
+    let task = machine.spawn_on(HERE, Spec::new("task", 20).active());
+    machine.on(HERE, |machine| machine.nb_recv(task, endpoint, reply));
+    assert!(scene.is_local(|machine| machine.nb_recv(task, endpoint, reply)));
+    assert_eq!(scene.machine.state(task), State::Runnable);
+}
+
 /// The end of a budget is told to a handler of the same core without stopping the others; to one of another core it is
 /// told, too.
 #[test]

@@ -3,7 +3,7 @@
 
 use anyhow::{Context, bail};
 
-use super::verdict::BOUND;
+use super::verdict::longest_section;
 use super::{INTERRUPTS_OFF, cores_of, several};
 use crate::Result;
 use crate::bench::boot;
@@ -97,7 +97,8 @@ impl Observation {
     pub(in crate::bench) fn too_long(&self, one: &Measurement) -> Vec<(&'static str, &[u64])> {
         let scenario = one.operation.strip_suffix(INTERRUPTS_OFF);
         let wait = several::longest_wait(scenario.unwrap_or_default(), cores_of(one));
-        let section = ("section", self.longest, BOUND, &self.path);
+        let section = longest_section(cores_of(one));
+        let section = ("section", self.longest, section, &self.path);
         let wait = ("wait for other cores", self.wait, wait, &self.awaited);
         let all = [section, wait].into_iter();
         all.filter(|(_, length, bound, _)| length > bound)

@@ -479,6 +479,7 @@ impl BenchArguments {
             attackers: None,
             profile: None,
             tracing: false,
+            small: false,
             kvm: false,
             cores: Cores::ONE,
             hardening: Hardening::default(),

@@ -14,8 +14,8 @@ use runner::Runner;
 use suites::SUITES;
 use userlib::{BootInfo, Environment, Outcome, Result, archive, println, runtime};
 
-/// The parameter with the wanted benchmarks: those with this text in their `suite/name`; with `!SUITE`, all except
-/// those of that suite; if empty, all.
+/// The parameter with the wanted benchmarks: those with this text in their `suite/name`; with `!SUITE,SUITE`, all
+/// except those of these suites; if empty, all.
 const FILTER: &str = "filter";
 
 /// Suites that need several cores and a clock, or caches: they are run only if the filter begins with their name.
@@ -61,7 +61,7 @@ fn matches(suite: &str, name: &str, filter: &str) -> bool {
         return false;
     }
     if let Some(unwanted) = filter.strip_prefix('!') {
-        return suite != unwanted;
+        return unwanted.split(',').all(|unwanted| suite != unwanted);
     }
     match filter.split_once('/') {
         Some((before, after)) => suite.ends_with(before) && name.starts_with(after),

@@ -21,17 +21,20 @@ const HARDENED: &str = "hardened";
 /// page.
 const HARDENED_KERNELS: (&str, [&str; 4]) = ("pc99", ["meltdown", "spectre", "mds", "all"]);
 const HARDENED_PAGE: &str = "docs/src/reference/hardware-attacks.md";
+/// In it, the folder of the results of kernels of kind `small`.
+const SMALL: &str = "small";
 /// In it, the folder of the costs of tracing, and the page that shows them.
 const TRACING: &str = "tracing";
 const TRACING_PAGE: &str = "docs/src/reference/tracing.md";
 /// The pages of the book that show results, and the functions that write them.
-const PAGES: [(&str, Show); 5] = [
+const PAGES: [(&str, Show); 4] = [
     ("docs/src/reference/benchmarks.md", tables),
-    ("docs/src/reference/speed.md", speed::page),
     ("docs/src/reference/delay.md", delay::page),
     ("docs/src/reference/scaling.md", scaling::page),
     ("docs/src/reference/schedulers.md", schedulers::page),
 ];
+/// The page that compares with seL4, and kernels of kind `small` with others.
+const SPEED_PAGE: &str = "docs/src/reference/speed.md";
 /// The plots, one for each platform with such results: the beginnings of their file names, and the functions
 /// that draw them.
 const PLOTS: [(&str, Draw); 8] = [
@@ -62,6 +65,8 @@ pub(crate) enum Results {
     Hardened(String),
     /// Some that write trace events.
     Tracing,
+    /// Those of kind `small`.
+    Small,
 }
 
 impl Results {
@@ -69,6 +74,7 @@ impl Results {
     pub(super) fn of(arguments: &BenchArguments) -> Self {
         match (arguments.tracing, arguments.hardening.is_wanted()) {
             (true, _) => Self::Tracing,
+            _ if arguments.small => Self::Small,
             (_, true) => Self::Hardened(arguments.hardening.name()),
             _ => Self::Plain,
         }
@@ -83,6 +89,7 @@ fn file(workspace: &Workspace, platform: &str, results: &Results) -> PathBuf {
             .join(HARDENED)
             .join(platform)
             .join(format!("{name}.json")),
+        Results::Small => folder.join(SMALL).join(format!("{platform}.json")),
         Results::Tracing => folder.join(TRACING).join(format!("{platform}.json")),
     }
 }
@@ -170,6 +177,8 @@ fn book(workspace: &Workspace) -> Result<Vec<(String, String)>> {
     let mut pages: Vec<_> = (PAGES.iter())
         .map(|(path, show)| (*path, show(&all)))
         .collect();
+    let small = self::all(workspace, &Results::Small)?;
+    pages.push((SPEED_PAGE, speed::page(&all) + &speed::small(&all, &small)));
     pages.push((HARDENED_PAGE, hardening::page(&hardened(workspace, &all)?)));
     pages.push((
         TRACING_PAGE,

@@ -32,6 +32,9 @@ const VARIANT: &str = "variant";
 /// The parameter with the maximum number of attackers; empty for the benchmarks' own.
 const ATTACKERS: &str = "attackers";
 
+/// The benchmarks of kernels of kind `small`: all but the suites about what these lack, and the long ones.
+const OF_SMALL: &str = "!criticality,delay,edf,mcipc,threshold";
+
 /// The suite with messages that are also measured in a kernel without thresholds.
 const THRESHOLD: &str = "threshold";
 /// The value of their parameter `threshold` there.
@@ -163,7 +166,10 @@ impl Bench<'_> {
         }
         let request = Request {
             platform: self.platform,
-            kernel: Kernel::Bench,
+            kernel: match self.arguments.small {
+                true => Kernel::SmallBench,
+                false => Kernel::Bench,
+            },
             abi: &[],
             cores: self.cores,
             hardening: &self.arguments.hardening,
@@ -186,7 +192,8 @@ impl Bench<'_> {
     }
 
     pub(super) fn filter(&self) -> &str {
-        self.arguments.suite.as_deref().unwrap_or_default()
+        let all = if self.arguments.small { OF_SMALL } else { "" };
+        self.arguments.suite.as_deref().unwrap_or(all)
     }
 
     /// Runs the benchmarks to their successful end; returns the measurements, and the paths through the

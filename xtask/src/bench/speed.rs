@@ -99,6 +99,44 @@ pub(super) fn page(platforms: &[Platform]) -> String {
     text
 }
 
+/// The same operations in kernels of kind `small`, beside those of other kernels, and the bytes of code.
+pub(super) fn small(plain: &[Platform], small: &[Platform]) -> String {
+    let aims: Aims = toml::from_str(AIMS).expect("a test reads it");
+    if small.is_empty() {
+        return String::new();
+    }
+    let of = |platforms: &[Platform], name: &str, is_wanted: &dyn Fn(&Measurement) -> bool| {
+        let (_, list) = platforms.iter().find(|(other, _)| other == name)?;
+        Some(list.iter().find(|one| is_wanted(one))?.mean)
+    };
+    let mut text = String::from("\n## Kernels of kind `small`\n\n| operation |");
+    for (name, _) in small {
+        let _ = write!(text, " {name} |");
+    }
+    let _ = writeln!(text, "\n|---|{}", "--:|".repeat(small.len()));
+    let mut row = |title: &str, is_wanted: &dyn Fn(&Measurement) -> bool| {
+        let _ = write!(text, "| {title} |");
+        for (name, _) in small {
+            let pair = (of(small, name, is_wanted), of(plain, name, is_wanted));
+            let cell = match pair {
+                (Some(small), Some(plain)) => {
+                    format!("{small:.0} / {plain:.0} = {:.2}", small / plain)
+                }
+                _ => String::new(),
+            };
+            let _ = write!(text, " {cell} |");
+        }
+        text.push('\n');
+    };
+    for aim in &aims.operation {
+        row(&aim.name, &|one| aim.is_about(one));
+    }
+    row("bytes of code", &|one| {
+        one.suite == "size" && one.parameters() == "section text"
+    });
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,6 +159,19 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("| yield | 0.60 |  |  |  |  |\n"), "{text}");
+    }
+
+    #[test]
+    fn small_kernels_are_compared_with_others() {
+        let of = |mean| vec![("pc99".to_string(), vec![measured("map", mean)])];
+        assert_eq!(small(&of(500.0), &[]), "");
+        let text = small(&of(500.0), &of(600.0));
+        assert!(text.contains("| operation | pc99 |\n|---|--:|\n"), "{text}");
+        assert!(
+            text.contains("| map a page | 600 / 500 = 1.20 |\n"),
+            "{text}"
+        );
+        assert!(text.contains("| yield |  |\n"), "{text}");
     }
 
     #[test]

@@ -53,6 +53,9 @@ pub(crate) struct BenchArguments {
     /// Measure what trace events cost: some operations, in kernels that write more and more of them.
     #[arg(long, conflicts_with_all = ["suite", "variant", "kvm", "profile", "attackers"])]
     pub(crate) tracing: bool,
+    /// Measure kernels of kind `small`, which have results of their own.
+    #[arg(long, conflicts_with_all = ["tracing", "attacks", "attackers"])]
+    pub(crate) small: bool,
     /// Measure on this computer's own processor, in cycles, which are noisy.
     #[arg(long)]
     pub(crate) kvm: bool,

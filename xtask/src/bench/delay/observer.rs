@@ -28,7 +28,8 @@ const PROFILE: &str = "host";
 const VERSION: &str = "EMULATOR_PLUGIN_VERSION";
 /// The kernel's function that checks for pending interrupts.
 const LOOK: &str = "is_interrupt_pending";
-/// The kernel's functions that stop an operation at a preemption point.
+/// The kernel's functions that stop an operation at a preemption point; the second one is part of a fast path, which not
+/// all kernels have.
 const STOPS: [&str; 2] = ["stop_call", "stop_invocation"];
 
 /// The exception vectors of cores on which they cannot be moved: users never have these addresses.
@@ -85,12 +86,8 @@ impl Observer {
             plugin: bench.workspace.target().join(PROFILE).join(file),
             machine,
             kernel,
-            look: addresses(&bytes, LOOK)?[0],
-            stops: STOPS
-                .map(|name| addresses(&bytes, name))
-                .into_iter()
-                .collect::<Result<Vec<_>>>()?
-                .concat(),
+            look: addresses(&bytes, &[LOOK])?[0],
+            stops: addresses(&bytes, &STOPS)?,
             boot,
             lines: false,
             out: temporary::File::new()?,
@@ -187,15 +184,16 @@ fn interface(emulator: &Path) -> Result<&'static str> {
     Ok(if major < 9 { "1" } else { "2" })
 }
 
-/// The addresses of the kernel's functions of a name: one for each copy that the compiler made.
-fn addresses(kernel: &[u8], name: &str) -> Result<Vec<u64>> {
+/// The addresses of the kernel's functions of these names: one for each copy that the compiler made.
+fn addresses(kernel: &[u8], names: &[&str]) -> Result<Vec<u64>> {
     let file = object::File::parse(kernel)?;
-    let named = file
-        .symbols()
-        .filter(|symbol| symbol.name().is_ok_and(|symbol| symbol.contains(name)));
+    let named = file.symbols().filter(|symbol| {
+        let name = symbol.name().unwrap_or_default();
+        names.iter().any(|known| name.contains(known))
+    });
     let addresses: Vec<_> = named.map(|symbol| symbol.address()).collect();
     if addresses.is_empty() {
-        bail!("the kernel has no function `{name}`");
+        bail!("the kernel has no function `{}`", names.join("` or `"));
     }
     Ok(addresses)
 }

@@ -42,7 +42,7 @@ impl ExecutionState for Aarch64 {
     type Entered = Entered;
 
     const USER_TOP: usize = invoke::USER_TOP;
-    const CACHE_PIECE: usize = invoke::CACHE_PIECE;
+    const CACHE_PIECE: usize = 4096;
     const LONG_ASSIGNMENT: bool = false;
 
     fn boot<P: Platform>(

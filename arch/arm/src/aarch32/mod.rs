@@ -35,8 +35,6 @@ pub use table::{Directory, Table, directory_index, table_index};
 
 /// User addresses are below this; the kernel has the addresses above in every address space.
 pub const USER_TOP: usize = 0xe000_0000;
-/// Bytes of cache maintenance between two preemption points.
-const CACHE_PIECE: usize = 2048;
 
 /// The cache lines of `size` bytes that overlap a range, each by its first address.
 pub fn lines(range: Range<usize>, size: usize) -> impl Iterator<Item = usize> {

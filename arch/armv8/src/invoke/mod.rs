@@ -17,8 +17,6 @@ use crate::paging::table::{Place, Table};
 
 /// User addresses are below this: half of the range that their tables can translate.
 pub(crate) const USER_TOP: usize = 1 << 47;
-/// Bytes of cache maintenance between two preemption points.
-pub(crate) const CACHE_PIECE: usize = 4096;
 
 /// The table of a root that is argument `number` of an invocation.
 ///

@@ -32,7 +32,7 @@ impl ExecutionState for State {
     type Entered = ();
 
     const USER_TOP: usize = aarch32::USER_TOP;
-    const CACHE_PIECE: usize = aarch32::CACHE_PIECE;
+    const CACHE_PIECE: usize = 2048;
     const LONG_ASSIGNMENT: bool = true;
 
     fn boot<P: Platform>(

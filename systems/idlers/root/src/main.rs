@@ -122,7 +122,7 @@ fn start_bus(environment: &mut Environment) -> Result<Endpoint> {
     let bus: Endpoint = environment.allocator.create()?;
     let reply: Reply = environment.allocator.create()?;
     let time = SchedParameters::new(BUS_BUDGET, SERVICE);
-    environment.spawn(&thread(BUS_PRIORITY, time), move || {
+    let thread = environment.spawn(&thread(BUS_PRIORITY, time), move || {
         bus.recv(reply);
         loop {
             // The time used for handling the message is replenished at the end of the service.
@@ -130,6 +130,7 @@ fn start_bus(environment: &mut Environment) -> Result<Endpoint> {
             bus.reply_recv(Message::empty(0), reply);
         }
     })?;
+    thread.set_name("bus");
     Ok(bus)
 }
 
@@ -154,6 +155,9 @@ fn serve_all(
         })
     };
     let clients: [Thread; CLIENTS] = [client(0)?, client(1)?, client(2)?];
+    for (client, name) in clients.iter().zip(["client-1", "client-2", "client-3"]) {
+        client.set_name(name);
+    }
 
     let mut accounts = [Account::default(); CLIENTS];
     let start = clock.now();

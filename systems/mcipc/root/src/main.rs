@@ -36,6 +36,12 @@ const PERIOD: Microseconds = Microseconds(50_000);
 /// The victim's requests in the run.
 const REQUESTS: usize = 100;
 const VICTIM: Client = client(0);
+/// The names of the clients.
+#[rustfmt::skip]
+const NAMES: [&str; CLUSTERS * TASKS] = [
+    "victim", "attacker-1", "attacker-2", "attacker-3", "attacker-4", "attacker-5", "attacker-6", "attacker-7",
+    "attacker-8", "attacker-9",
+];
 /// Whether the run is in the time of the host, which may take the machine's.
 const REAL_TIME: bool = option_env!("ESCAPEMENT_REAL_TIME").is_some();
 /// The guard's priority.
@@ -105,11 +111,14 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
         time: Some(SchedParameters::round_robin(Microseconds::from_millis(5))),
         fault_endpoint: CPtr::NULL,
     };
-    environment.spawn(&first, move || {
+    let guarding = environment.spawn(&first, move || {
         println!("the guard has ended: {:?}", guard.run(note));
     })?;
-    for thread in threads {
-        thread?.start()?;
+    guarding.set_name("guard");
+    for (thread, name) in threads.into_iter().zip(NAMES) {
+        let thread = thread?;
+        thread.set_name(name);
+        thread.start()?;
     }
     done.wait();
     Ok(report().exit_code())

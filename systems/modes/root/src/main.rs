@@ -51,6 +51,8 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
 
     let display = compute(&mut environment, DISPLAY_PRIORITY, DISPLAY_AS_PLANNED)?;
     let brake = compute(&mut environment, BRAKE_PRIORITY, BRAKE)?;
+    display.set_name("display");
+    brake.set_name("brake");
     brake.tcb.set_criticality(environment.tcb, EMERGENCY)?;
     environment
         .tcb

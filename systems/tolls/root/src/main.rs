@@ -55,8 +55,8 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
     handle(&mut environment, timeouts)?;
     serve(&mut environment, requests, timeouts, load)?;
     // One caller wastes no budget; the other wastes two of three milliseconds.
-    call(&mut environment, requests, 5, 0, load)?;
-    call(&mut environment, requests, 3, 2, load)?;
+    call(&mut environment, requests, "careful", 5, 0, load)?;
+    call(&mut environment, requests, "wasteful", 3, 2, load)?;
     let endpoint = environment.allocator.slot(requests);
 
     println!("                 served  timeouts  failed calls");
@@ -93,6 +93,7 @@ fn watch(way: &str) -> [usize; 3] {
 fn call(
     environment: &mut Environment,
     requests: Endpoint,
+    name: &str,
     budget: u64,
     waste: u64,
     load: Load,
@@ -106,7 +107,7 @@ fn call(
         time: Some(time),
         fault_endpoint: userlib::CPtr::NULL,
     };
-    environment.spawn(&parameters, move || {
+    let caller = environment.spawn(&parameters, move || {
         loop {
             load.work(Microseconds::from_millis(waste));
             if requests.call(Message::empty(0)).label() != 0 {
@@ -114,6 +115,7 @@ fn call(
             }
         }
     })?;
+    caller.set_name(name);
     Ok(())
 }
 
@@ -142,6 +144,7 @@ fn serve(
             requests.reply_recv(Message::empty(0), reply);
         }
     })?;
+    server.set_name("server");
     server.tcb.set_timeout_endpoint(timeouts)?;
     // The root task sleeps until the server is blocked.
     syscall::yield_now();
@@ -156,12 +159,13 @@ fn handle(environment: &mut Environment, timeouts: Endpoint) -> Result {
         time: Some(SchedParameters::round_robin(Microseconds::from_millis(10))),
         fault_endpoint: userlib::CPtr::NULL,
     };
-    environment.spawn(&parameters, move || {
+    let handler = environment.spawn(&parameters, move || {
         timeouts.recv(reply);
         loop {
             TIMEOUTS.fetch_add(1, Relaxed);
             timeouts.reply_recv(Message::empty(0), reply);
         }
     })?;
+    handler.set_name("handler");
     Ok(())
 }

@@ -50,12 +50,13 @@ impl Watchdog {
             time: Some(SchedParameters::new(Microseconds(period.0 / 8), period)),
             fault_endpoint: CPtr::NULL,
         };
-        environment.spawn(&parameters, move || {
+        let thread = environment.spawn(&parameters, move || {
             loop {
                 syscall::yield_now();
                 reminder.send(Message::empty(0));
             }
         })?;
+        thread.set_name("watchdog");
         Ok(())
     }
 }

@@ -70,6 +70,13 @@
     expect(Math.abs(first.time(700) - at) < trace.ticks(0.01), "the wheel does not zoom at the pointer");
     press("0");
 
+    // What is what.
+    const help = document.getElementById("keys");
+    press("?");
+    expect(help.open && help.innerText.includes("budget is used up"), "? does not say what is what");
+    press("?");
+    expect(!help.open, "? does not go");
+
     // The timeout.
     const target = document.getElementById("target");
     target.value = "timeouts";
@@ -86,6 +93,9 @@
       await rest();
     }
     expect(message() === "no more", `N goes on after the last timeout and says: ${message()}`);
+
+    const isOffered = trace.targets.some(({ what, count }) => what === "event Woken" && count > 0);
+    expect(isOffered, "events of one kind are not offered");
 
     // The longest blackout.
     press("b");

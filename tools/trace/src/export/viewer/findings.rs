@@ -1,5 +1,7 @@
 //! What the page says of a whole trace: the analyses of all events, which take longer than the lanes.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use trace_format::{Kind, Mark};
 
@@ -12,7 +14,7 @@ pub(crate) struct Findings {
     pub(crate) inversions: Vec<Inversion>,
     pub(crate) jobs: Vec<Jobs>,
     /// The times that one can jump to, in ascending order, by what happens there.
-    targets: [(&'static str, Vec<u64>); 7],
+    targets: Vec<(String, Vec<u64>)>,
     /// The longest time between two uses of a context with a period.
     blackout: Option<(u64, u64)>,
 }
@@ -22,11 +24,13 @@ impl Findings {
         let complaints = check(trace);
         let inversions = inversions(trace);
         let ends = timeline.contexts.iter().flat_map(|lane| &lane.ends);
-        let times_of = |kind| {
-            let events = trace.events.iter().map(|one| one.event);
-            let events = events.filter(|event| event.kind() == Some(kind));
-            events.map(|event| event.time).collect()
-        };
+        let mut events: BTreeMap<_, Vec<u64>> = BTreeMap::new();
+        for event in trace.events.iter().map(|one| &one.event) {
+            if let Some(kind) = event.kind().filter(|kind| !is_everywhere(*kind)) {
+                events.entry(kind).or_default().push(event.time);
+            }
+        }
+        let times_of = |kind| events.get(&kind).cloned().unwrap_or_default();
         let marks = &timeline.marks;
         let missed = marks.iter().filter(|one| one.mark == Mark::Missed);
         let targets = [
@@ -44,11 +48,14 @@ impl Findings {
                 complaints.iter().map(|one| one.time).collect(),
             ),
         ];
+        let targets = targets.map(|(what, mut times): (_, Vec<u64>)| {
+            times.sort_unstable();
+            (what.to_string(), times)
+        });
+        let events = events.into_iter();
+        let events = events.map(|(kind, times)| (format!("event {}", kind.name()), times));
         Self {
-            targets: targets.map(|(what, mut times): (_, Vec<u64>)| {
-                times.sort_unstable();
-                (what, times)
-            }),
+            targets: targets.into_iter().chain(events).collect(),
             blackout: longest_blackout(timeline),
             jobs: jobs(trace),
             complaints,
@@ -101,6 +108,15 @@ impl Findings {
             .map(|(_, all)| differences(all.iter().copied()))
             .collect()
     }
+}
+
+/// Whether events of a kind are in almost every kernel entry, so that the next one is no news.
+const fn is_everywhere(kind: Kind) -> bool {
+    use Kind::{Added, Charged, Entry, Exit, Head, Invocation, Run, Use};
+    matches!(
+        kind,
+        Run | Use | Entry | Exit | Invocation | Charged | Head | Added
+    )
 }
 
 /// An inversion for the page.

@@ -93,6 +93,13 @@ class Page {
     this.draw();
   }
 
+  /// Shows what is what, or hides it.
+  help() {
+    const dialog = element("keys");
+    if (dialog.open) dialog.close();
+    else dialog.showModal();
+  }
+
   changeTheme() {
     const root = document.documentElement;
     const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
@@ -115,6 +122,7 @@ class Page {
       x: () => this.align(),
       0: () => this.active.view(this.active.trace.start, this.active.trace.end),
       t: () => this.changeTheme(),
+      "?": () => this.help(),
       "/": () => element("search").focus(),
     };
     const arrows = { ArrowUp: "w", ArrowDown: "s", ArrowLeft: "a", ArrowRight: "d" };
@@ -130,6 +138,7 @@ class Page {
       action();
     });
     const buttons = { back: "p", next: "n", blackout: "b", inversion: "i", all: 0, every: "l", align: "x", theme: "t" };
+    buttons.help = "?";
     for (const [id, key] of Object.entries(buttons)) {
       element(id).onclick = () => {
         this.say("");

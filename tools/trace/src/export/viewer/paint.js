@@ -86,6 +86,7 @@ function paintDonations({ pane, pen }) {
     const [first, last] = [Math.max(pane.from, from), Math.min(pane.to, to)];
     lanes.contexts.forEach(({ moved, movedFrom, movedTo }, index) => {
       pen.strokeStyle = colour(index);
+      pen.lineWidth = 2;
       for (let i = since(moved, first); i < moved.length && moved[i] < last; i++) {
         const [one, other] = [middles.get(movedFrom[i]), middles.get(movedTo[i])];
         if (one === undefined || other === undefined) continue;
@@ -95,6 +96,7 @@ function paintDonations({ pane, pen }) {
         pen.bezierCurveTo(x + 6, one, x + 6, other, x, other);
         pen.stroke();
       }
+      pen.lineWidth = 1;
     });
   }
 }

@@ -38,6 +38,7 @@ impl<A: Arch> Ipc<A> {
 
     /// Limits the call that has just donated `context` to a server: to `allowed`, or to the remaining outer
     /// limit if that is lower, as it may be if an idling context was charged while the caller waited.
+    #[inline(always)]
     pub(crate) fn set_limit(&mut self, context: Ptr<SchedContext<A>>, allowed: Ticks) {
         let Some(reply) = self[context].reply else {
             return;

@@ -133,8 +133,8 @@ impl<A: Arch> Kernel<A> {
 
     /// Charges the current context if its budget is used up; returns whether it is. The caller ends the timeslice.
     pub(crate) fn charge_used_up(&mut self, context: Ptr<SchedContext<A>>) -> bool {
-        let is_used_up = self[context].is_configured()
-            && matches!(self.spent(context), Some(Spent::Budget));
+        let is_used_up =
+            self[context].is_configured() && matches!(self.spent(context), Some(Spent::Budget));
         if is_used_up {
             self.trace_exhausted(context, End::Budget);
             let usage = self.core.consumed;

@@ -1,10 +1,10 @@
 //! Supervision of a child process: it ends by itself, by timeout, or with this tool.
 
 use std::io::{IsTerminal, Read, stdin};
-use std::process::{Child, ExitStatus};
-use std::sync::Once;
+use std::process::{self, Child, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Once, OnceLock};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
@@ -14,10 +14,12 @@ use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
 use nix::unistd::{Pid, getpgrp, tcgetpgrp};
 use parking_lot::Mutex;
 
-use crate::Result;
+use crate::{Outcome, Result};
 
-/// Set by Ctrl-C and by a request to terminate.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// The time of the first interruption of the tool.
+static INTERRUPTED: OnceLock<Instant> = OnceLock::new();
+/// How long the tool may take to end after an interruption.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How a child ended.
 #[derive(Debug)]
@@ -35,7 +37,19 @@ pub(crate) struct Supervisor {
 
 /// Whether the tool was interrupted.
 pub(crate) fn is_interrupted() -> bool {
-    INTERRUPTED.load(Ordering::Relaxed)
+    INTERRUPTED.get().is_some()
+}
+
+/// Whether an interruption ends the tool at once, because it has not ended long after the first one: it does something
+/// that waits for no program, as the check of a huge description.
+fn is_final(first: &OnceLock<Instant>, now: Instant) -> bool {
+    now.duration_since(*first.get_or_init(|| now)) > PATIENCE
+}
+
+fn interrupt() {
+    if is_final(&INTERRUPTED, Instant::now()) {
+        process::exit(Outcome::Interrupted.code().into());
+    }
 }
 
 impl Supervisor {
@@ -43,7 +57,7 @@ impl Supervisor {
         static HANDLER: Once = Once::new();
         let mut installed = Ok(());
         HANDLER.call_once(|| {
-            installed = ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed));
+            installed = ctrlc::set_handler(interrupt);
         });
         installed.context("cannot catch Ctrl-C")?;
         Ok(Self {
@@ -158,6 +172,16 @@ fn end(child: &mut Child) -> Result<()> {
 mod tests {
     use super::*;
     use std::process::{Command, Stdio};
+
+    #[test]
+    fn an_interruption_long_after_the_first_one_ends_the_tool() {
+        let (first, now) = (OnceLock::new(), Instant::now());
+        let times = [now, now + PATIENCE, now + PATIENCE * 2];
+        assert_eq!(
+            times.map(|time| is_final(&first, time)),
+            [false, false, true]
+        );
+    }
 
     #[test]
     fn a_child_ends_by_itself_or_in_time() {

@@ -77,7 +77,7 @@ impl Prebuilt {
             log: None,
             tracing: self.is_traced.then_some(&TRACING),
             bare: false,
-            // They are half of a kernel's file, and the debugger's commands want this kind.
+            // They take room, and the debugger's commands want a kernel of this kind without traces.
             variables: self.kind == Kernel::Debug && !self.is_traced,
         }
     }

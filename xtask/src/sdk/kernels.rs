@@ -35,8 +35,8 @@ pub(crate) struct Prebuilt {
     pub(super) is_traced: bool,
 }
 
-/// All kernels for a platform: every one of `kinds` for one core and for several, with one domain and with several, and
-/// without other options of the ABI and with those that user programs need to have a timer; and for one domain the same
+/// All kernels for a platform: every one of `kinds` for one core and for several, without options of the ABI and with
+/// those that user programs need to have a timer; for one core the same with several domains; and for one domain the same
 /// with traces, where a kernel of kind `bench` takes the place of one that cannot name its threads.
 pub(super) fn of(platform: &Platform, kinds: &[Kernel]) -> Vec<Prebuilt> {
     let several = platform.cores.min(CORES);
@@ -54,7 +54,9 @@ pub(super) fn of(platform: &Platform, kinds: &[Kernel]) -> Vec<Prebuilt> {
             abi: [&timer, domains, kind.implied()].concat(),
             is_traced,
         };
-        for domains in [&[][..], &[AbiOption::Domains]] {
+        kernels.extend(kinds.iter().map(|&kind| prebuilt(kind, &[], false)));
+        if cores == 1 {
+            let domains = &[AbiOption::Domains];
             kernels.extend(kinds.iter().map(|&kind| prebuilt(kind, domains, false)));
         }
         let traced = kinds.iter().filter_map(|kind| kind.traced());
@@ -217,8 +219,8 @@ mod tests {
              kernels/kzm/release-domains.elf kernels/kzm/debug-traced.elf kernels/kzm/bench-traced.elf"
         );
         let sabre = files("sabre");
-        assert_eq!(sabre.split(' ').count(), 12, "{sabre}");
-        for file in ["release-smp4", "debug-domains-smp4", "bench-smp4-traced"] {
+        assert_eq!(sabre.split(' ').count(), 10, "{sabre}");
+        for file in ["release-smp4", "bench-smp4-traced"] {
             assert!(
                 sabre.contains(&format!("kernels/sabre/{file}.elf")),
                 "{sabre}"

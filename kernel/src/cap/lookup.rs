@@ -122,6 +122,13 @@ impl<A: Arch> Path<A> {
         Ok(self.cnode.slot(index))
     }
 
+    /// The slot in the first CNode, if the lookup ends exactly there.
+    #[inline(always)]
+    pub(crate) fn only_level(mut self) -> Option<Ptr<Slot<A>>> {
+        let slot = self.step().ok()?;
+        (self.bits_left == 0).then_some(slot)
+    }
+
     /// Whether the lookup continues through a slot; if so, descends to the CNode in it.
     #[inline(always)]
     fn descends(&mut self, capabilities: &Capabilities<A>, slot: Ptr<Slot<A>>) -> bool {

@@ -67,6 +67,7 @@ impl<A: Arch> Scheduler<A> {
     ///
     /// # Errors
     /// As for `resolve`.
+    #[inline(always)]
     pub(crate) fn lookup_slot(
         &mut self,
         root: Cap<A>,
@@ -80,6 +81,11 @@ impl<A: Arch> Scheduler<A> {
         };
         if let Err(error) = ensure((1..=WORD_BITS).contains(&depth), Error::range(1, WORD_BITS)) {
             return Ok(Err(error));
+        }
+        // Most arguments name a slot of this CNode.
+        if let Some(slot) = Path::begin(cnode, index, depth).only_level() {
+            self.preempt_after_one_level()?;
+            return Ok(Ok(slot));
         }
         Ok(match self.resolve(cnode, index, depth)? {
             Ok((slot, 0)) => Ok(slot),

@@ -29,32 +29,19 @@ impl<A: Arch> Kernel<A> {
     /// system call when it next runs.
     #[inline(always)]
     pub(crate) fn check_budget(&mut self) -> BudgetCheck {
-        self.check_budget_at_entry(|_| {})
-    }
-
-    /// The same at the beginning of a kernel entry, which `trace` writes into the trace of a core that is traced: its
-    /// budget check threshold is zero.
-    #[inline(always)]
-    pub(crate) fn check_budget_at_entry(&mut self, trace: impl FnOnce(&mut Self)) -> BudgetCheck {
         if self.core.consumed < self.core.check_threshold && !self.domain_expired() {
             return BudgetCheck::Passed;
         }
-        trace(self);
         self.examine_budget()
     }
 
     /// The same, unless the request comes late. Then the timer is off until the request is performed: a preemption point would
     /// stop it for the interrupt at the end of the budget.
     #[inline(always)]
-    pub(crate) fn check_request(
-        &mut self,
-        is_late: bool,
-        trace: impl FnOnce(&mut Self),
-    ) -> BudgetCheck {
+    pub(crate) fn check_request(&mut self, is_late: bool) -> BudgetCheck {
         if !is_late {
-            return self.check_budget_at_entry(trace);
+            return self.check_budget();
         }
-        trace(self);
         self.arch.set_deadline(Ticks::NEVER);
         BudgetCheck::NeedsCheck
     }

@@ -133,6 +133,7 @@ impl<A: Arch> Scheduler<A> {
                 && !self[context].flags.contains(ContextFlags::SPORADIC)
             {
                 self[context].unblock(now);
+                self.trace_head(context);
             }
         }
         self.program_timer(rank);

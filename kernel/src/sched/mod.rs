@@ -95,8 +95,6 @@ pub struct Core<A: Arch> {
     /// Whether a timeout message is being sent. The timeout of a handler that it wakes is not reported as well:
     /// handlers may have handlers, in a chain of any length.
     pub(crate) reports_timeout: bool,
-    /// Whether entries are measured or traced; see `usage`.
-    is_observed: bool,
     /// How many badge cancellations have begun; see `ipc::cancel_badged`.
     pub(crate) cancels: u64,
     domain: DomainTime,
@@ -127,7 +125,6 @@ impl<A: Arch> Core<A> {
                 level: 0,
                 unhandled_fault: false,
                 reports_timeout: false,
-                is_observed: false,
                 cancels: 0,
                 timer_deadline: TimerDeadline::NONE,
                 domain: DomainTime::new(),

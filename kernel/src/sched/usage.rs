@@ -54,13 +54,7 @@ impl<A: Arch> Scheduler<A> {
     /// Whether entries are measured or traced, so that none takes a fast path.
     #[inline(always)]
     pub(crate) fn is_observed(&self) -> bool {
-        cfg!(any(feature = "bench", feature = "tracing")) && self.core.is_observed
-    }
-
-    /// Entries are measured or traced from now on, or are no longer.
-    pub(crate) fn observe(&mut self) {
-        self.core.is_observed = self.is_measured() || self.is_traced();
-        self.core.check_threshold = self.check_threshold(&self.budget());
+        self.is_measured() || self.is_traced()
     }
 
     /// Called at kernel entry.
@@ -117,7 +111,7 @@ impl<A: Arch> Scheduler<A> {
         let measurement = &mut self.core.measurement;
         (measurement.running, measurement.start, measurement.switched) = (true, now, now);
         measurement.entered = now;
-        self.observe();
+        self.core.check_threshold = self.check_threshold(&self.budget());
         if let Some(thread) = self.core.current {
             self.reset_usage(thread);
         }
@@ -131,7 +125,7 @@ impl<A: Arch> Scheduler<A> {
             self.measure_switch(current, now);
             self.core.measurement.running = false;
             self.core.measurement.end = now;
-            self.observe();
+            self.core.check_threshold = self.check_threshold(&self.budget());
         }
         self.core.measurement.log.len()
     }

@@ -165,8 +165,9 @@ impl<A: Arch> Kernel<A> {
         }
         self.measure_entry(Entry::Syscall(call));
         self.update_time();
+        self.trace_syscall(number);
         let is_late = self.is_late();
-        match self.check_request(is_late, |kernel| kernel.trace_syscall(number)) {
+        match self.check_request(is_late) {
             BudgetCheck::Passed => self.dispatch(thread, call),
             BudgetCheck::NeedsCheck => {
                 self.with_check(thread, |kernel| kernel.dispatch_with_check(thread, call));
@@ -200,9 +201,10 @@ impl<A: Arch> Kernel<A> {
         }
         self.measure_entry(Entry::Fault(fault));
         self.update_time();
+        self.trace_fault_entry(&fault);
         if let Some(thread) = self.core.current {
             let is_late = self.is_late();
-            match self.check_request(is_late, |kernel| kernel.trace_fault_entry(&fault)) {
+            match self.check_request(is_late) {
                 BudgetCheck::Passed => self.raise(thread, fault),
                 BudgetCheck::NeedsCheck => {
                     self.with_check(thread, |kernel| kernel.raise(thread, fault));
@@ -248,7 +250,8 @@ impl<A: Arch> Kernel<A> {
         {
             return;
         }
-        self.check_budget_at_entry(|kernel| kernel.trace_interrupt(interrupt));
+        self.trace_interrupt(interrupt);
+        self.check_budget();
         match interrupt {
             // Due threads are found at kernel exit. The timer must be programmed again.
             Interrupt::Timer => self.core.reprogram = true,

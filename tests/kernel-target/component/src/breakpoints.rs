@@ -503,8 +503,8 @@ fn software_breaks_are_told(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// A timeslice of which nearly all is less than the smallest budget.
-const SHORT: SchedParameters = SchedParameters::round_robin(Microseconds(25));
+/// A timeslice of which half is less than the smallest budget, and the other half enough for a system call.
+const SHORT: SchedParameters = SchedParameters::round_robin(Microseconds(40));
 
 /// A thread that stops in each of so many turns.
 fn stops_in_turns(test: &mut Test, turns: usize, work: fn()) -> Outcome<Watched> {

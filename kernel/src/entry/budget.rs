@@ -7,7 +7,7 @@ use abi::fault::timeout_flags;
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::object::{SchedContext, Thread, ThreadState};
-use crate::sched::{Funding, Readiness, Spent, TimerDeadline};
+use crate::sched::{Funding, Readiness, Spent};
 use crate::time::{Microseconds, Ticks};
 use crate::token::Ptr;
 use crate::trace::debug;
@@ -33,17 +33,6 @@ impl<A: Arch> Kernel<A> {
             return BudgetCheck::Passed;
         }
         self.examine_budget()
-    }
-
-    /// The same, unless the request comes late. Then the timer is off until the request is performed: a preemption point would
-    /// stop it for the interrupt at the end of the budget.
-    #[inline(always)]
-    pub(crate) fn check_request(&mut self, is_late: bool) -> BudgetCheck {
-        if !is_late {
-            return self.check_budget();
-        }
-        self.arch.set_deadline(Ticks::NEVER);
-        BudgetCheck::NeedsCheck
     }
 
     /// The slow path of the budget check.
@@ -74,48 +63,6 @@ impl<A: Arch> Kernel<A> {
             self[thread].state = ThreadState::Restart;
         }
         result
-    }
-
-    /// Whether the current thread's request comes late: this core has waited for others meanwhile, and the budget, or the
-    /// turn of the domain, is used up. It is performed nevertheless, and ends the timeslice. If the thread had to make it
-    /// again, it would have to wait again: cores of which each waits longer than a timeslice would do nothing else.
-    /// The end of a limit or of a timer comes first: the caller or the scheduler is told of it.
-    #[inline(always)]
-    pub(crate) fn is_late(&mut self) -> bool {
-        self.entry_lock.has_waited() && self.entry_lock.is_exclusive() && self.is_time_used_up()
-    }
-
-    #[cold]
-    fn is_time_used_up(&mut self) -> bool {
-        let context = self.core.current_context;
-        let Some(context) = context.filter(|context| self[*context].is_configured()) else {
-            return false;
-        };
-        self[context].limit.is_none()
-            && self.timer_of(context) > self.core.now
-            && (self.domain_expired() || self.spent(context).is_some())
-    }
-
-    /// Ends the timeslice of a thread whose request came late, if it still has its context.
-    #[cold]
-    pub(crate) fn end_late_slice(&mut self, thread: Ptr<Thread<A>>) {
-        let context = self.core.current_context;
-        if self[thread].sched_context != context {
-            // The timeslice of the thread that has it now ends at once, by the timer.
-            self.core.timer_deadline = TimerDeadline::NONE;
-            return;
-        }
-        self.core.reprogram = true;
-        if let ThreadState::Running = self[thread].state {
-            self[thread].context.complete_system_call();
-        }
-        if let Some(context) = context
-            && self.charge_used_up(context)
-            && self.is_schedulable(thread)
-        {
-            self.leave_scheduler(thread);
-            self.end_slice(thread, context, true);
-        }
     }
 
     /// Charges the current context if its budget is used up; returns whether it is. The caller ends the timeslice.
@@ -184,8 +131,7 @@ impl<A: Arch> Kernel<A> {
             return;
         };
         let consumed = self[context].consumed.saturating_add(self.core.consumed);
-        // A call that came late has used more.
-        let rest = self[context].head().amount.max(self.core.consumed);
+        let rest = self[context].head().amount;
         self.trace_given_up(context);
         // A timeslice of which too little would be left ends.
         let least = match self[context].is_round_robin() {

@@ -63,15 +63,15 @@ impl<A: Arch> Kernel<A> {
         !matches!(interrupt, Interrupt::Line(_)) && self.is_time_local()
     }
 
-    /// Whether the current thread can still run, by a new clock reading. False if the end of a limit or of a timer has to be
-    /// looked at, too.
+    /// Whether the current thread can still run, by a new clock reading. False if the end of a limit, of a timer or of its
+    /// domain's turn has to be looked at, too.
     #[cold]
     pub(super) fn is_time_left(&mut self) -> bool {
         let now = self.arch.now();
         let used = self.core.consumed + now.saturating_sub(self.core.now);
-        let context = self.core.current_context;
-        self.domain_end().saturating_sub(now) >= self.min_budget()
-            && context.is_none_or(|context| self.outlasts(context, used))
+        self.core
+            .current_context
+            .is_none_or(|context| self.outlasts(context, used))
     }
 
     /// Whether the effects of the time that has passed are core-local. If so, the clock reading of this

@@ -24,22 +24,20 @@ impl<A: Arch> Local<'_, A> {
     /// runs.
     #[inline(always)]
     pub(crate) fn enter_for_thread(&mut self, is_local: fn(&mut Kernel<A>) -> bool) -> bool {
-        self.make_exclusive_unless(is_local)
-            && (!self.has_waited_too_long() || self.make_exclusive())
+        self.make_exclusive_unless(is_local) && !self.has_waited_too_long()
             || self.enter_after_remote_access(is_local)
     }
 
-    /// Whether this core has waited for others while the current thread used up what ends its run. Its request is late
-    /// ([`Kernel::is_late`]), and the end of its timeslice may then concern other cores.
+    /// Whether this core has waited for others while the current thread used up what ends its run.
     #[inline(always)]
     fn has_waited_too_long(&mut self) -> bool {
         self.entry_lock.has_waited() && !self.is_time_left()
     }
 
-    /// The same after this core was remotely modified. The modifications take effect first: that ends like a
-    /// kernel entry, with the choice of a thread. If the current thread continues, its request is handled in
-    /// this same entry. If it had to restart from user mode, a core that keeps entering in exclusive mode
-    /// could starve it.
+    /// The same after this core was remotely modified, or has waited for longer than the current thread may run. The
+    /// modifications and the end of its timeslice take effect first: that ends like a kernel entry, with the choice of a
+    /// thread. If the current thread continues, its request is handled in this same entry. If it had to restart from user
+    /// mode, cores that keep entering in exclusive mode could starve it: each time, it would have to wait for them again.
     ///
     /// An entry waits for the entry lock three times at most: at its beginning, in `apply_remote_changes` for the effects
     /// of the time that has passed, and for its request. After the second wait this core holds the lock

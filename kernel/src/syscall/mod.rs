@@ -166,16 +166,12 @@ impl<A: Arch> Kernel<A> {
         self.measure_entry(Entry::Syscall(call));
         self.update_time();
         self.trace_syscall(number);
-        let is_late = self.is_late();
-        match self.check_request(is_late) {
+        match self.check_budget() {
             BudgetCheck::Passed => self.dispatch(thread, call),
             BudgetCheck::NeedsCheck => {
                 self.with_check(thread, |kernel| kernel.dispatch_with_check(thread, call));
             }
             BudgetCheck::Exhausted => {}
-        }
-        if is_late {
-            self.end_late_slice(thread);
         }
         self.leave();
     }
@@ -203,16 +199,12 @@ impl<A: Arch> Kernel<A> {
         self.update_time();
         self.trace_fault_entry(&fault);
         if let Some(thread) = self.core.current {
-            let is_late = self.is_late();
-            match self.check_request(is_late) {
+            match self.check_budget() {
                 BudgetCheck::Passed => self.raise(thread, fault),
                 BudgetCheck::NeedsCheck => {
                     self.with_check(thread, |kernel| kernel.raise(thread, fault));
                 }
                 BudgetCheck::Exhausted => {}
-            }
-            if is_late {
-                self.end_late_slice(thread);
             }
         }
         self.leave();

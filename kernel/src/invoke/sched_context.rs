@@ -27,7 +27,6 @@ impl<A: Arch> Invocation<A> {
             Method::SchedContextUnbindObject => self.unbind_object(kernel, context)?,
             Method::SchedContextConsumed => {
                 kernel.charge_idling(context);
-                kernel.commit_remote_time(context);
                 return Ok(Answer::time(kernel.take_consumed(context)));
             }
             Method::SchedContextYieldTo | Method::SchedContextYieldToTimeout => {

@@ -55,15 +55,6 @@ impl<A: Arch> Scheduler<A> {
         }
     }
 
-    /// A context that is charged on another core is charged there for the time up to now.
-    pub(crate) fn commit_remote_time(&mut self, context: Ptr<SchedContext<A>>) {
-        if !self.is_own_core(self[context].core) && self.is_current_context(context) {
-            let owner = self.owning_core_of_context(context);
-            owner.commit_time();
-            owner.core.reprogram = true;
-        }
-    }
-
     /// Brings the accounting of this core up to date, for a remote access or after one. If the access has
     /// put the current thread into a queue or taken its context, charging stops here, because the remaining
     /// budget has been relied on: the thread waits by it, or another thread uses it. A head replenishment

@@ -1,9 +1,9 @@
 //! What was charged to jobs on other cores than the scheduler's.
 //!
-//! There time is charged as it passes, because it takes the kernels of both cores to ask a context. So that of
-//! higher-priority threads is charged, too, and given back when it matters: before a job is found to exceed its budget.
-//! What a context tells contains what earlier jobs have consumed, so it must be asked between two jobs, too. That is left out
-//! while all earlier jobs were hardly charged anything.
+//! There time is charged as it passes, because a context tells only what it had consumed when the core last switched. So that
+//! of higher-priority threads is charged, too, and given back when it matters: before a job is found to exceed its budget.
+//! What a context tells contains what earlier jobs have consumed, so it must be asked between two jobs, too. That takes the
+//! kernels of both cores, so it is left out while all earlier jobs were hardly charged anything.
 
 use core::mem;
 
@@ -34,6 +34,11 @@ impl Elsewhere {
     pub fn charge(&mut self, time: Duration, remaining: Duration) {
         self.charged = self.charged + time;
         self.beyond = self.beyond + (time - remaining);
+    }
+
+    /// Whether the job was charged since the context was last asked.
+    pub fn is_charged(&self) -> bool {
+        self.charged > Duration(0)
     }
 
     /// The job has ended.

@@ -113,6 +113,9 @@ impl Worker {
     pub fn migrate(&mut self, core: Core, control: SchedControl) -> Result<bool> {
         let is_elsewhere = self.core != core;
         if is_elsewhere {
+            if self.elsewhere.is_charged() {
+                let_switch();
+            }
             control.configure(self.thread.sched_context, &SLICE.with_badge(self.badge))?;
             self.core = core;
             // What it has consumed so far must not be charged again.
@@ -132,7 +135,10 @@ impl Worker {
     /// How much of what was charged to the running job, whose budget seems to be used up, others have used.
     pub fn lost(&mut self) -> Result<Duration> {
         if self.core != 0 && self.state == State::Runnable {
+            self.thread.tcb.suspend()?;
+            let_switch();
             self.ask()?;
+            self.thread.tcb.resume()?;
         }
         Ok(self.elsewhere.take_lost())
     }
@@ -177,5 +183,14 @@ impl Worker {
         self.state = State::Stopped;
         self.elsewhere.end_job();
         Ok(())
+    }
+}
+
+/// Lets another core switch, whose thread has just been suspended: it does so after the system call, and only then a context
+/// tells what it had consumed. The core is the next to enter the kernel; an emulator gives it a turn at each hint.
+fn let_switch() {
+    const HINTS: u32 = 2;
+    for _ in 0..HINTS {
+        userlib::arch::relax();
     }
 }

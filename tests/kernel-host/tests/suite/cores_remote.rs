@@ -51,28 +51,6 @@ fn access_before_calls(
     accesses
 }
 
-/// A context tells what its thread has consumed while that runs on another core, whose kernel has not been entered since; and
-/// the thread has as much time as before.
-#[test]
-fn a_context_tells_what_a_thread_consumes_on_another_core() {
-    let mut machine = Machine::with_cores(2);
-    machine.rest();
-    let spec = Spec::new("task", 20).budget(Budget::new(1000, 5000));
-    let task = machine.spawn_on(1, spec);
-    let mut total = 0;
-    for time in [300, 1, 500, 198] {
-        machine.advance(time);
-        let consumed = machine.invoke(task.context, Method::SchedContextConsumed, &[], &[]);
-        assert_eq!(consumed, Ok(vec![time as usize]));
-        total += time;
-        assert_eq!(runs(&mut machine) == "task", total < 981, "{total}");
-    }
-    machine.advance(3900);
-    assert_eq!(runs(&mut machine), "none");
-    machine.advance(200);
-    assert_eq!(runs(&mut machine), "task");
-}
-
 /// The caller's own registers are read, and its priority is set to what it is.
 #[test]
 fn system_calls_are_performed_however_often_another_core_reads_their_thread() {

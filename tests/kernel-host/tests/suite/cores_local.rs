@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use abi::Rights;
 use host_machine::{Budget, CPtr, Machine, Message, Spec, State, Task};
+use kernel::object::Fault;
 use kernel::time::Ticks;
 
 use crate::common::make_passive;
@@ -141,157 +142,10 @@ fn a_reply_without_budget_is_told_on_any_core() {
     }
 }
 
-<<<<<<< ours
-/// A task whose core waits for the other one, for longer than its budget, when it makes a request.
-struct Late {
-    machine: Machine,
-    task: Task,
-    /// How often it has made its request.
-    tries: Rc<Cell<usize>>,
-}
-
-impl Late {
-    fn with(budget: Budget) -> Self {
-        let mut machine = Machine::with_cores(2);
-        machine.rest();
-        let task = machine.spawn_on(HERE, Spec::new("task", 20).budget(budget));
-        let tries = Rc::new(Cell::new(0));
-        let count = tries.clone();
-        machine.before_calls = Some(Box::new(move |_| count.set(count.get() + 1)));
-        Self {
-            machine,
-            task,
-            tries,
-        }
-    }
-
-    /// Makes the request, and waits for it.
-    fn make(&mut self, request: impl FnOnce(&mut Machine, Task)) {
-        let (task, before) = (self.task, self.tries.get());
-        let is_local = self.machine.on(HERE, |machine| {
-            machine.is_done_beside(THERE, Ticks(250), |machine| request(machine, task))
-        });
-        assert!(!is_local);
-        assert_eq!(self.tries.get(), before + 1);
-    }
-
-    fn running(&mut self) -> String {
-        (self.machine).on(HERE, |machine| machine.running().to_string())
-    }
-
-    /// What a thread of the other core waits for.
-    fn signal_for_there(&mut self) -> (CPtr, Task) {
-        let notification = self.machine.notification();
-        let waiter = (self.machine).spawn_on(THERE, Spec::new("waiter", 20).active());
-        (self.machine).on(THERE, |machine| machine.wait(waiter, notification));
-        (notification, waiter)
-    }
-}
-
-/// A thread whose core has waited for another one, for longer than its timeslice, makes its request without waiting again,
-/// whatever comes next. Otherwise cores that keep others waiting could keep it from ever making it.
-#[test]
-fn a_request_is_made_although_the_wait_for_it_took_the_timeslice() {
-    let peer = Spec::new("peer", 20).active();
-    for (budget, peer, next) in [
-        (Budget::slice(100), None, "task"),
-        (Budget::slice(100), Some(peer), "peer"),
-        (Budget::new(100, 1000), None, "none"),
-        (Budget::new(100, 1000), Some(peer), "peer"),
-    ] {
-        let mut late = Late::with(budget);
-        let (notification, waiter) = late.signal_for_there();
-        if let Some(peer) = peer {
-            late.machine.spawn_on(HERE, peer);
-        }
-        late.make(|machine, task| machine.signal(task, notification));
-        assert_eq!(late.machine.state(waiter), State::Runnable);
-        // Its timeslice has ended, all that it has used is charged, and it goes on behind its call.
-        assert_eq!(late.running(), next);
-        late.machine.on(HERE, |machine| {
-            if budget.budget < budget.period {
-                // It has used the budget of two and a half periods.
-                machine.advance(1700);
-                assert_ne!(machine.running(), "task");
-            }
-            machine.advance(10_000);
-        });
-        assert_eq!(late.tries.get(), 1);
-    }
-}
-
-/// The timeout after such a request is told, and the request is not made again after it.
-#[test]
-fn the_timeout_after_a_late_request_does_not_repeat_it() {
-    let mut late = Late::with(Budget::new(100, 1000));
-    let (notification, waiter) = late.signal_for_there();
-    let (endpoint, reply) = (late.machine.endpoint(), late.machine.reply());
-    let handler = (late.machine).spawn_on(THERE, Spec::new("handler", 30).active());
-    (late.machine).on(THERE, |machine| machine.recv(handler, endpoint, reply));
-    let task = late.task;
-    (late.machine)
-        .tcb(task, Method::TcbSetTimeoutEndpoint, &[], &[endpoint])
-        .unwrap();
-    late.make(|machine, task| machine.signal(task, notification));
-    assert_eq!(late.machine.state(waiter), State::Runnable);
-    assert_eq!(late.machine.state(task), State::Calling);
-    let machine = &mut late.machine;
-    machine.on(THERE, |machine| {
-        machine.send(handler, reply, &Message::default());
-    });
-    assert_eq!(machine.state(task), State::Runnable);
-    machine.on(HERE, |machine| machine.advance(4000));
-    assert_eq!(late.tries.get(), 1);
-}
-
-/// A late call lends what is left of the caller's time: nothing. The server waits for the replenishment.
-#[test]
-fn a_late_call_lends_no_time() {
-    let mut late = Late::with(Budget::new(100, 1000));
-    let (endpoint, reply) = (late.machine.endpoint(), late.machine.reply());
-    let server = (late.machine).spawn_on(THERE, Spec::new("server", 30).active());
-    (late.machine).on(THERE, |machine| machine.recv(server, endpoint, reply));
-    make_passive(&mut late.machine, server);
-    late.make(|machine, task| machine.call(task, endpoint, &Message::default()));
-    assert_eq!(late.machine.state(late.task), State::Calling);
-    assert_eq!(late.machine.state(server), State::Runnable);
-    assert_eq!(late.running(), "none");
-    late.machine.on(HERE, |machine| machine.advance(1700));
-    assert_eq!(late.running(), "none");
-    late.machine.on(HERE, |machine| machine.advance(110));
-    assert_eq!(late.running(), "server");
-}
-
-/// The same if the wait took the turn of its domain.
-#[cfg(feature = "domains")]
-#[test]
-fn a_request_is_made_although_the_wait_for_it_took_the_turn() {
-    let mut late = Late::with(Budget::slice(10_000));
-    let (notification, waiter) = late.signal_for_there();
-    let mut invoke = |method, words: &[usize]| {
-        let answer = late.machine.invoke(abi::slots::DOMAIN, method, words, &[]);
-        assert_eq!(answer, Ok(vec![]));
-    };
-    invoke(Method::DomainScheduleConfigure, &[0, 0, 200]);
-    invoke(Method::DomainScheduleConfigure, &[1, 1, 1000]);
-    invoke(Method::DomainScheduleSetStart, &[0]);
-    late.make(|machine, task| machine.signal(task, notification));
-    assert_eq!(late.machine.state(waiter), State::Runnable);
-    assert_eq!(late.running(), "none");
-    late.machine.on(HERE, |machine| machine.advance(1000));
-    assert_eq!((late.running(), late.tries.get()), ("task".to_string(), 1));
-}
-
-/// A debug exception whose wait took the timeslice is told, although another thread is next: its instruction is not executed
-/// again.
-#[test]
-fn a_debug_exception_is_told_although_the_wait_took_the_timeslice() {
-=======
 /// A thread whose core has waited for another one, for longer than its timeslice, makes its request in the next one without
 /// waiting again. Otherwise cores that keep others waiting could keep it from ever making it.
 #[test]
 fn a_request_is_made_although_the_wait_for_it_took_the_timeslice() {
->>>>>>> theirs
     let mut machine = Machine::with_cores(2);
     machine.rest();
     let notification = machine.notification();
@@ -312,5 +166,31 @@ fn a_request_is_made_although_the_wait_for_it_took_the_timeslice() {
     assert_eq!(
         machine.on(HERE, |machine| machine.running().to_string()),
         "task"
+    );
+}
+
+/// A debug exception whose wait took the timeslice is told, although another thread is next: its instruction is not executed
+/// again.
+#[test]
+fn a_debug_exception_is_told_although_the_wait_took_the_timeslice() {
+    let mut machine = Machine::with_cores(2);
+    machine.rest();
+    let (endpoint, reply) = (machine.endpoint(), machine.reply());
+    let handler = machine.spawn_on(THERE, Spec::new("handler", 20).active());
+    machine.on(THERE, |machine| machine.recv(handler, endpoint, reply));
+    let spec = Spec::new("task", 20).fault_handler(endpoint);
+    let task = machine.spawn_on(HERE, spec.budget(Budget::new(100, 100)));
+    machine.spawn_on(HERE, Spec::new("peer", 20).active());
+    let fault = Fault::UserException { number: 1, code: 0 };
+    machine.on(HERE, |machine| {
+        machine.is_done_beside(THERE, Ticks(250), |machine| {
+            machine.debug_exception(task, fault);
+        })
+    });
+    assert_eq!(machine.state(task), State::Calling);
+    assert_eq!(machine.state(handler), State::Runnable);
+    assert_eq!(
+        machine.on(HERE, |machine| machine.running().to_string()),
+        "peer"
     );
 }

@@ -1,4 +1,4 @@
-//! Capability lookups of system calls, with preemption points: each level takes some thirty instructions, and there may
+//! Capability lookups of system calls, with preemption points: each level takes some forty instructions, and there may
 //! be as many levels as an address has bits.
 
 use abi::{LookupFailure, WORD_BITS};
@@ -11,8 +11,9 @@ use crate::object::Thread;
 use crate::slot::Slot;
 use crate::token::Ptr;
 
-/// The most levels between two preemption points.
-const PIECE: usize = 32;
+/// The most levels between two preemption points. The work that was not yet enough for one may come before them, such as
+/// that of the lookup before.
+const PIECE: usize = 16;
 
 impl<A: Arch> Scheduler<A> {
     /// Resolves the low `bits` bits of `address`, starting at a CNode, before any change. Inside is the lookup error if

@@ -18,9 +18,8 @@ impl<A: Arch> Capabilities<A> {
     pub(crate) fn advance(&self, path: &mut Path<A>, levels: &mut usize) -> Option<Found<A>> {
         while *levels > 0 {
             *levels -= 1;
-            match path.step() {
-                Ok(slot) if path.descends(self, slot) => {}
-                end => return Some(end.map(|slot| (slot, path.bits_left))),
+            if let Some(end) = path.end_of_level(self) {
+                return Some(end);
             }
         }
         None
@@ -34,7 +33,7 @@ impl<A: Arch> Capabilities<A> {
     pub fn lookup_cap(&self, root: Cap<A>, address: usize) -> Result<Ptr<Slot<A>>, LookupFailure> {
         let mut path = Path::whole(root, address)?;
         loop {
-            if let Some(end) = self.advance(&mut path, &mut { WORD_BITS }) {
+            if let Some(end) = path.end_of_level(self) {
                 return end.map(|(slot, _)| slot);
             }
         }
@@ -120,6 +119,15 @@ impl<A: Arch> Path<A> {
         let index = self.rest.wrapping_shr((WORD_BITS - radix) as u32);
         self.rest = self.rest.wrapping_shl(radix as u32);
         Ok(self.cnode.slot(index))
+    }
+
+    /// Resolves one level. Returns the end of the lookup, or `None` if it continues in the next CNode.
+    #[inline(always)]
+    fn end_of_level(&mut self, capabilities: &Capabilities<A>) -> Option<Found<A>> {
+        match self.step() {
+            Ok(slot) if self.descends(capabilities, slot) => None,
+            end => Some(end.map(|slot| (slot, self.bits_left))),
+        }
     }
 
     /// The slot in the first CNode, if the lookup ends exactly there.

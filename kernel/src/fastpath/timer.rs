@@ -14,6 +14,13 @@ use crate::sched::Spent;
 use crate::time::Ticks;
 use crate::token::Ptr;
 
+/// The end of the use of the current context.
+struct Expiry {
+    by: Spent,
+    /// Whether the context has a timer, which the end removes.
+    has_timer: bool,
+}
+
 impl<A: Arch> Kernel<A> {
     /// Handles a timer interrupt, after the clock was read.
     pub(crate) fn fast_timer(&mut self) -> Eligible<Ptr<Thread<A>>> {
@@ -42,7 +49,7 @@ impl<A: Arch> Kernel<A> {
             return Err(NotEligible);
         };
         eligible(is_handler(&handler))?;
-        let (end, has_timer) = self.end_of(context)?;
+        let Expiry { by, has_timer } = self.expiry_of(context)?;
         let (server, is_alone) = self.first_receiver(handler.object)?;
         let reply = self.reply_of(server)?.ok_or(NotEligible)?;
         let available = self.can_run(server, reading.now)?;
@@ -52,7 +59,7 @@ impl<A: Arch> Kernel<A> {
         let first = (self.core.ready).first_normal(domain, self[server].priority);
         eligible(first.is_some())?;
 
-        let flags = if let Spent::Timer = end {
+        let flags = if let Spent::Timer = by {
             self.commit_time();
             timeout_flags::INSTANT
         } else {
@@ -72,30 +79,33 @@ impl<A: Arch> Kernel<A> {
         Ok(server)
     }
 
-    /// What ends the use of the current context, whose budget check threshold is reached: its budget or its
-    /// timer; and whether it has a timer.
+    /// What ends the use of the current context, whose budget check threshold is reached: its budget or its timer.
     #[inline(always)]
-    fn end_of(&mut self, context: Ptr<SchedContext<A>>) -> Eligible<(Spent, bool)> {
+    fn expiry_of(&mut self, context: Ptr<SchedContext<A>>) -> Eligible<Expiry> {
         eligible(self[context].is_configured())?;
         if self[context].may_expire_while_blocked() {
-            return self.end_beside_timer(context);
+            return self.expiry_beside_timer(context);
         }
         eligible(!self[context].is_round_robin())?;
-        Ok((Spent::Budget, false))
+        Ok(Expiry {
+            by: Spent::Budget,
+            has_timer: false,
+        })
     }
 
     /// The same if there may be a timer.
     #[inline(never)]
-    fn end_beside_timer(&mut self, context: Ptr<SchedContext<A>>) -> Eligible<(Spent, bool)> {
+    fn expiry_beside_timer(&mut self, context: Ptr<SchedContext<A>>) -> Eligible<Expiry> {
         eligible(self[context].has_at_most_a_timer())?;
         self.is_timer_local(context)?;
-        match self.spent(context) {
-            Some(Spent::Timer) => Ok((Spent::Timer, true)),
-            Some(Spent::Budget) if !self[context].is_round_robin() => {
-                Ok((Spent::Budget, self.timer_of(context) < Ticks::NEVER))
-            }
-            _ => Err(NotEligible),
+        let by = self.spent(context).ok_or(NotEligible)?;
+        match by {
+            Spent::Timer => {}
+            Spent::Budget => eligible(!self[context].is_round_robin())?,
+            Spent::Limit => return Err(NotEligible),
         }
+        let has_timer = self.timer_of(context) < Ticks::NEVER;
+        Ok(Expiry { by, has_timer })
     }
 
     /// Switches from the current thread, or from the idle loop, to a higher-priority thread that is due.

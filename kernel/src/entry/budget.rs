@@ -65,16 +65,13 @@ impl<A: Arch> Kernel<A> {
         result
     }
 
-    /// Charges the current context if its budget is used up; returns whether it is. The caller ends the timeslice.
-    pub(crate) fn charge_used_up(&mut self, context: Ptr<SchedContext<A>>) -> bool {
-        let is_used_up =
-            self[context].is_configured() && matches!(self.spent(context), Some(Spent::Budget));
-        if is_used_up {
+    /// Charges the current context if its budget is used up. The caller ends the timeslice.
+    pub(crate) fn charge_used_up(&mut self, context: Ptr<SchedContext<A>>) {
+        let usage = self.core.consumed;
+        if self[context].is_configured() && !self.has_left(context, usage) {
             self.trace_exhausted(context, End::Budget);
-            let usage = self.core.consumed;
             self.charge_slice(context, usage);
         }
-        is_used_up
     }
 
     /// Charges the current context and ends the timeslice of its thread.

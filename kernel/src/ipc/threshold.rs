@@ -38,6 +38,8 @@ impl<A: Arch> Ipc<A> {
         };
         match self.admit(sender, threshold, flags) {
             Ok(Funding::Available) => {}
+            // The head suffices when it is due; a receiver that gets the context waits for that.
+            Ok(Funding::Later) if self.core.raises_once => {}
             Ok(Funding::Later) => {
                 let needed = self.needed(threshold);
                 self.trace_deferred(sender, needed);

@@ -95,6 +95,8 @@ pub struct Core<A: Arch> {
     /// Whether a timeout message is being sent. The timeout of a handler that it wakes is not reported as well:
     /// handlers may have handlers, in a chain of any length.
     pub(crate) reports_timeout: bool,
+    /// Whether a fault is being sent that its thread will not raise again, so that no endpoint threshold defers it.
+    pub(crate) raises_once: bool,
     /// How many badge cancellations have begun; see `ipc::cancel_badged`.
     pub(crate) cancels: u64,
     domain: DomainTime,
@@ -125,6 +127,7 @@ impl<A: Arch> Core<A> {
                 level: 0,
                 unhandled_fault: false,
                 reports_timeout: false,
+                raises_once: false,
                 cancels: 0,
                 timer_deadline: TimerDeadline::NONE,
                 domain: DomainTime::new(),

@@ -220,7 +220,9 @@ impl<A: Arch> Kernel<A> {
         }
         if let Some(thread) = self.core.current {
             self.leave_scheduler(thread);
+            self.core.raises_once = true;
             self.with_check(thread, |kernel| kernel.raise(thread, fault));
+            self.core.raises_once = false;
         }
     }
 

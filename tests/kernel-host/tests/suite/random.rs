@@ -12,6 +12,11 @@ use kernel::object::Fault;
 use kernel::time::Ticks;
 use proptest::prelude::*;
 
+const FAULT: Fault = Fault::UserException {
+    number: 13,
+    code: 0,
+};
+
 /// Selects one of the objects of a kind.
 pub(super) type Pick = u8;
 
@@ -36,7 +41,8 @@ pub(super) enum Act {
     Yield,
     /// A task that is about to restart its system call does something else first.
     Divert(Pick),
-    Fault,
+    /// A fault, or with `true` a debug exception.
+    Fault(bool),
 }
 
 /// An action of the root task.
@@ -96,7 +102,7 @@ fn act() -> impl Strategy<Value = Act> {
         1 => (0..120u64).prop_map(Act::YieldUntil),
         1 => Just(Act::Yield),
         1 => any_pick().prop_map(Act::Divert),
-        1 => Just(Act::Fault),
+        2 => any::<bool>().prop_map(Act::Fault),
     ]
 }
 
@@ -400,13 +406,8 @@ impl TestSystem {
                     machine.divert(other);
                 }
             }
-            Act::Fault => machine.fault(
-                task,
-                Fault::UserException {
-                    number: 13,
-                    code: 0,
-                },
-            ),
+            Act::Fault(true) => machine.debug_exception(task, FAULT),
+            Act::Fault(false) => machine.fault(task, FAULT),
         }
     }
 

@@ -378,6 +378,32 @@ fn a_fault_waits_for_time_like_a_call() {
     assert!(machine.runs(handler));
 }
 
+/// The instruction does not raise a debug exception again, so the message is sent at once, and its handler waits for the time.
+#[test]
+fn a_debug_exception_is_sent_before_its_time() {
+    for budget in [BUDGET, Budget::slice(200)] {
+        let mut machine = Machine::new();
+        let (endpoint, reply) = (machine.endpoint(), machine.reply());
+        set_threshold(&mut machine, endpoint, 100, 0).unwrap();
+        let handler = passive_server(&mut machine, "handler", 20, endpoint, reply);
+        let spec = Spec::new("faulty", 10).budget(budget);
+        let faulty = machine.spawn(spec.fault_handler(endpoint));
+        settle(&mut machine);
+        machine.advance(150);
+        machine.debug_exception(faulty, Fault::UserException { number: 1, code: 2 });
+        assert_eq!(machine.state(faulty), State::Calling);
+        machine.advance_until(|machine| machine.runs(handler));
+        assert_eq!(
+            machine.received(handler).label,
+            abi::fault::FaultLabel::UserException as usize
+        );
+        machine.advance(99);
+        assert!(machine.runs(handler), "it has what the threshold promises");
+        machine.reply_recv(handler, endpoint, reply, &Message::new(0, &[]));
+        assert_eq!(machine.state(faulty), State::Runnable);
+    }
+}
+
 #[test]
 fn a_fault_that_can_never_be_told_stops_its_thread() {
     let mut machine = Machine::new();

@@ -70,9 +70,13 @@ impl<A: Arch> Ipc<A> {
             Fault::Timeout { .. } => &TIMEOUT_REPLY,
             Fault::Debug { .. } => &[],
         };
-        self[thread].progress = Progress::None;
         let (length, buffer) = self.message_extent(handler);
-        for (index, register) in registers.iter().enumerate().take(length) {
+        let count = length.min(registers.len());
+        if count > 0 {
+            // The thread may make another system call.
+            self[thread].progress = Progress::None;
+        }
+        for (index, register) in registers.iter().enumerate().take(count) {
             let word = self.message_word_in(handler, buffer, index);
             self[thread].context.set(*register, word);
         }

@@ -2,7 +2,7 @@
 
 use abi::fault::FaultLabel;
 use abi::registers::PC;
-use abi::{Method, Rights};
+use abi::{ErrorCode, Method, ObjectType, Rights};
 use host_machine::{Budget, CPtr, Machine, Message, Received, Spec, State, Task};
 use kernel::arch::UserContext;
 
@@ -343,4 +343,34 @@ fn a_long_operation_times_out_too() {
         .advance_until(|machine| machine.runs(scene.task));
     assert!(!scene.machine.is_empty(slot));
     assert_eq!(scene.machine.received(scene.task).label, 0);
+}
+
+/// What was made before the timeout is not made again, unless the handler has written registers.
+#[test]
+fn a_long_operation_keeps_its_progress_over_a_timeout() {
+    const COUNT: usize = 40;
+    for (words, label) in [
+        (&[][..], 0),
+        (&[0x4000][..], ErrorCode::DeleteFirst as usize),
+    ] {
+        let mut scene = Scene::new();
+        let machine = &mut scene.machine;
+        let (memory, slot) = (machine.untyped(12), machine.slots(COUNT));
+        let retype = [ObjectType::Endpoint.number(), 0, 0, 0, slot, COUNT];
+        let retype = Message::new(Method::UntypedRetype.number(), &retype)
+            .with_caps(&[abi::slots::INIT_THREAD_CNODE]);
+        machine.kernel.arch.time_per_look = kernel::time::Ticks(5);
+        machine.call(scene.task, memory, &retype);
+        machine.kernel.arch.time_per_look = kernel::time::Ticks(0);
+        assert_eq!(machine.running(), "handler");
+        assert!(!machine.is_empty(slot) && machine.is_empty(slot + COUNT - 1));
+        scene.reply(0, words);
+        let machine = &mut scene.machine;
+        machine.advance_until(|machine| machine.runs(scene.task));
+        if !words.is_empty() {
+            machine.call(scene.task, memory, &retype);
+        }
+        assert_eq!(machine.received(scene.task).label, label);
+        assert_eq!(machine.is_empty(slot + COUNT - 1), label != 0);
+    }
 }

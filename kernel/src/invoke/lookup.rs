@@ -8,7 +8,7 @@ use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
 use crate::ipc::{Buffer, ExtraCaps};
-use crate::object::Thread;
+use crate::object::{Progress, Thread};
 use crate::slot::Slot;
 use crate::token::Ptr;
 
@@ -118,7 +118,11 @@ impl<A: Arch> Kernel<A> {
             Ok(Answer::Nothing) => self.answer_call(thread, 0, &[]),
             Ok(Answer::Words(words, count)) => self.answer_call(thread, 0, &words[..*count]),
             Ok(Answer::Written | Answer::Later) | Err(Failure::Preempted) => {}
-            Err(Failure::Error(error)) => self.answer_error(thread, *error),
+            Err(Failure::Error(error)) => {
+                // It was perhaps preempted before it failed. A later operation starts from its beginning.
+                self[thread].progress = Progress::None;
+                self.answer_error(thread, *error);
+            }
         }
     }
 }

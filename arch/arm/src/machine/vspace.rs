@@ -5,6 +5,7 @@ use core::ops::Range;
 use kernel::Kernel;
 use kernel::arch::PhysAddr;
 use kernel::invoke::{Answer, Error, Invocation, Outcome, allow, ensure};
+use kernel::object::Progress;
 
 use super::{ExecutionState, Machine};
 use crate::cache::CacheOperation;
@@ -25,6 +26,8 @@ pub(super) fn invoke<V: ExecutionState, P: Platform>(
     allow(range.end <= V::USER_TOP)?;
     let asid = asid.ok_or(Error::InvalidCapability(0))?;
     let Some((bytes, writable)) = V::mapped_at(kernel, Root { address, asid }, range.start)? else {
+        // It was perhaps mapped when the operation was preempted.
+        kernel[invocation.caller].progress = Progress::None;
         return Ok(Answer::Nothing);
     };
     let last = range.start | (bytes - 1);

@@ -6,6 +6,7 @@ use host_machine::{Budget, CPtr, Machine, Message, Spec, State, Task};
 use kernel::arch::Irq;
 use kernel::cap::Cap;
 use kernel::invoke::Error;
+use kernel::object::Progress;
 
 use crate::common::{sender, server, waiter, word};
 
@@ -157,6 +158,22 @@ fn a_thread_with_new_registers_has_nothing_to_go_on_with() {
         machine.revoke(memory);
     }
     panic!("it was never interrupted between two objects");
+}
+
+/// On the fast path and on the slow one: cache maintenance fails if its range is unmapped while it is preempted.
+#[test]
+fn a_thread_whose_operation_fails_has_nothing_to_go_on_with() {
+    let mut machine = Machine::new();
+    let frame = machine.create(ObjectType::X86Page4K, 0);
+    let worker = machine.spawn(Spec::new("worker", 10).active());
+    machine.rest();
+    for cap in [frame, ROOT] {
+        machine.kernel[worker.thread].progress = Progress::Range { next: 1 };
+        machine.call(worker, cap, &Message::new(Method::X86PageMap.number(), &[]));
+        assert_ne!(machine.received(worker).label, 0);
+        let progress = &machine.kernel[worker.thread].progress;
+        assert!(matches!(progress, Progress::None));
+    }
 }
 
 /// What happens while a thread is preempted during the cancellation of sends.

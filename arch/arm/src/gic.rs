@@ -1,9 +1,11 @@
 //! The Arm Generic Interrupt Controller, versions 1 and 2, as seen by one core.
 //!
 //! Section numbers are those of the *ARM Generic Interrupt Controller Architecture Specification,
-//! version 2.0* (IHI 0048B). On cores with two security states the kernel runs in the secure one, so it can
-//! access all registers. Every interrupt stays in group 0, which is signalled as IRQ as long as
-//! `GICC_CTLR.FIQEn` is clear (section 2.2.2).
+//! version 2.0* (IHI 0048B). On cores with two security states and no monitor the kernel runs in the secure one, so
+//! it can access all registers. Every interrupt stays in group 0, which is signalled as IRQ as long as
+//! `GICC_CTLR.FIQEn` is clear (section 2.2.2). Above a monitor it runs in the non-secure state: the monitor has put all
+//! interrupts into group 1, for which the same bits then are (sections 4.3.1 and 4.4.1), and writes to `GICD_IGROUPR`
+//! are ignored (section 4.3.4).
 
 #[cfg(feature = "smp")]
 use core::sync::atomic::{AtomicU32, Ordering};

@@ -92,9 +92,17 @@ core_start:
     dsb     sy
 
 enter:
-    // Level 1 uses AArch64, and may use timers and floating point
+    // Level 1 uses AArch64, and none of its accesses trap: timers, floating point, performance monitors. It sees the core's
+    // own numbers. Reset sets these registers only where nothing is above level 2
     mov     x1, #(1 << 31)
     msr     hcr_el2, x1
+    mrs     x1, midr_el1
+    msr     vpidr_el2, x1
+    mrs     x1, mpidr_el1
+    msr     vmpidr_el2, x1
+    mrs     x1, pmcr_el0
+    ubfx    x1, x1, #11, #5             // HPMN is PMCR_EL0.N: all counters
+    msr     mdcr_el2, x1
     mov     x1, #3
     msr     cnthctl_el2, x1
     msr     cntvoff_el2, xzr

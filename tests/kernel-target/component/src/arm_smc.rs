@@ -11,6 +11,8 @@ use userlib::{CPtr, Error, Message, Result};
 tests![
     if abi::config::SMC;
     the_firmware_answers,
+    unknown_functions_are_not_supported,
+    a_core_that_is_on_stays_where_it_is,
     short_calls_are_truncated,
     other_methods_are_illegal,
     a_badge_allows_one_function,
@@ -23,6 +25,13 @@ tests![
 const VERSION: usize = 0x8400_0000;
 /// `PSCI_FEATURES` (section 5.15), which tells of [`VERSION`] that it is there, by zero.
 const FEATURES: usize = 0x8400_000a;
+/// `CPU_ON` of 64-bit callers (section 5.4).
+const CPU_ON: usize = 0xc400_0003;
+
+/// Errors of PSCI (section 5.2.2).
+const NOT_SUPPORTED: usize = -1_isize as usize;
+const INVALID_PARAMETERS: usize = -2_isize as usize;
+const ALREADY_ON: usize = -4_isize as usize;
 
 /// A copy of the capability; none if there is no monitor.
 fn firmware(test: &mut Test) -> Result<Option<Slot>> {
@@ -47,7 +56,43 @@ fn the_firmware_answers(test: &mut Test) -> Outcome {
     let version = call(firmware, VERSION, 0)?;
     check_eq!(version.length(), 8);
     check!(version.word(0) >= 1 << 16, "older than PSCI 1.0");
-    check_eq!(call(firmware, FEATURES, VERSION)?.word(0), 0);
+    for function in [VERSION, FEATURES, CPU_ON] {
+        check_eq!(call(firmware, FEATURES, function)?.word(0), 0);
+    }
+    Ok(())
+}
+
+/// As the calling convention (DEN 0028) says of any monitor. The other registers keep their values.
+fn unknown_functions_are_not_supported(test: &mut Test) -> Outcome {
+    /// Of the range of the standard's services, but of none of them.
+    const UNKNOWN: usize = 0x8400_fff0;
+    let Some(firmware) = firmware(test)? else {
+        return Ok(());
+    };
+    check_eq!(call(firmware, FEATURES, UNKNOWN)?.word(0), NOT_SUPPORTED);
+    let words = [UNKNOWN, 1, 2, 3, 4, 5, 6, 7];
+    let answer = invoke(
+        CPtr(firmware.index),
+        Method::ArmSmcCall.number(),
+        &words,
+        &[],
+    )?;
+    check_eq!(answer.word(0), NOT_SUPPORTED);
+    for (place, &word) in words.iter().enumerate().skip(4) {
+        check_eq!(answer.word(place), word);
+    }
+    Ok(())
+}
+
+/// The boot core, which no call of the firmware has powered on.
+fn a_core_that_is_on_stays_where_it_is(test: &mut Test) -> Outcome {
+    const BOOT_CORE: usize = 0;
+    const NO_CORE: usize = 0xff_0000;
+    let Some(firmware) = firmware(test)? else {
+        return Ok(());
+    };
+    check_eq!(call(firmware, CPU_ON, BOOT_CORE)?.word(0), ALREADY_ON);
+    check_eq!(call(firmware, CPU_ON, NO_CORE)?.word(0), INVALID_PARAMETERS);
     Ok(())
 }
 

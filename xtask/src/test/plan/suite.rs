@@ -71,33 +71,45 @@ impl<'a> Planner<'a> {
         if !self.wants(LOADER) || !self.has_two_cores {
             return Ok(Vec::new());
         }
-        let (names, first) = match self.platform.loader {
-            Some(_) => (LOADED, self.joined(LOADED)?),
-            None if self.platform.takes_module() => (MODULE, self.part(MODULE)?),
+        let names = match self.platform.loader {
+            Some(_) => LOADED,
+            None if self.platform.takes_module() => MODULE,
             None => return Ok(Vec::new()),
         };
-        let mut runs = Vec::from(self.beside_promise(first)?);
         let loader = self.platform.loader.iter();
-        for (name, more) in loader.flat_map(|loader| &loader.variants) {
-            runs.extend(self.beside_promise(Run {
-                variant: Some((&**name, &**more)),
-                ..self.joined(names)?
-            })?);
+        let variants = loader.flat_map(|loader| &loader.variants);
+        let variants = variants.map(|(name, more)| Some((&**name, &**more)));
+        let machines: Vec<_> = std::iter::once(None).chain(variants).collect();
+        let mut runs = Vec::new();
+        for &variant in &machines {
+            let part = match self.platform.loader {
+                Some(_) => self.joined(names)?,
+                None => self.part(names)?,
+            };
+            runs.extend(self.beside_promise(Run { variant, ..part })?);
         }
         let kernels = (self.scope == Scope::All).then(|| ready_made(self.platform));
         for (kernel, options, cores) in kernels.into_iter().flatten() {
-            let part = self.part(&match (kernel, cores.are_several()) {
-                (Kernel::Bench, _) => BENCHMARK.to_string(),
-                (_, true) => format!("{names},arm_smc,{BREAKPOINTS},{CORES_OF_BOARD}"),
-                (_, false) => format!("{names},arm_smc,{BREAKPOINTS},domain"),
-            })?;
-            let abi = [&part.abi[..], &options].concat();
-            runs.extend(self.beside_promise(Run {
-                kernel,
-                abi,
-                cores,
-                ..part
-            })?);
+            // What firmware answers does not depend on the kernel.
+            let machines = match kernel == Kernel::Debug && cores.are_several() {
+                true => &machines[..],
+                false => &machines[..1],
+            };
+            for &variant in machines {
+                let part = self.part(&match (kernel, cores.are_several()) {
+                    (Kernel::Bench, _) => BENCHMARK.to_string(),
+                    (_, true) => format!("{names},arm_smc,{BREAKPOINTS},{CORES_OF_BOARD}"),
+                    (_, false) => format!("{names},arm_smc,{BREAKPOINTS},domain"),
+                })?;
+                let abi = [&part.abi[..], &options].concat();
+                runs.extend(self.beside_promise(Run {
+                    kernel,
+                    abi,
+                    cores,
+                    variant,
+                    ..part
+                })?);
+            }
         }
         Ok(runs)
     }

@@ -113,7 +113,8 @@ fn with_boards(workspace: &Workspace, call: &[OsString]) -> Result {
 /// All boards as the analyser reads them.
 fn boards(workspace: &Workspace) -> Result<Stdio> {
     let boards = temporary::File::new().context("cannot make a file for the boards")?;
-    serde_json::to_writer(boards.handle(), &Platform::all_for_descriptions(workspace)?)?;
+    let all = serde_json::to_vec(&Platform::all_for_descriptions(workspace)?)?;
+    fs::write(boards.path(), all).context("cannot write the file for the boards")?;
     let boards = fs::File::open(boards.path()).context("cannot read the file for the boards")?;
     Ok(Stdio::from(boards))
 }

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use crate::cli::AssureArguments;
 use crate::toolchain::Toolchain;
-use crate::ui::say;
+use crate::ui::{self, say};
 use crate::workspace::Workspace;
 use crate::{Outcome, Result};
 use checkers::{Account, CHECKERS};
@@ -110,7 +110,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &AssureArguments) -> Result 
 }
 
 fn finish(run: &Run<'_>, results: &Results, arguments: &AssureArguments) -> Result {
-    print!("{}", report::write(run, results)?);
+    ui::print(report::write(run, results)?)?;
     if arguments.write_report {
         report::publish(run, results)?;
     }

@@ -267,7 +267,7 @@ fn one(bench: &Bench<'_>) -> Result<bool> {
         }
     };
     let (points, rest): (Vec<_>, Vec<_>) = measured.iter().cloned().partition(switch::is_point);
-    print!("{}", table::terminal(&rest, before.as_deref()));
+    ui::print(table::terminal(&rest, before.as_deref()))?;
     if !points.is_empty() {
         switch::show(bench.workspace, &points)?;
     }

@@ -11,7 +11,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use system_table::Table;
 
 pub(crate) use bare_metal::{BareMetal, Side};
@@ -26,7 +26,7 @@ use crate::setup;
 use crate::sizes::{self, Sizes};
 use crate::system::{Generated, System, memory};
 use crate::temporary;
-use crate::ui::say;
+use crate::ui::{self, say};
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, archive, image, log, microkit, project};
 use sysroot::Libraries;
@@ -147,7 +147,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BuildArguments) -> Result {
         parameters: &[],
     };
     let built = build(workspace, &tools, &request)?;
-    let row = |name: String, file: &Path| Ok((name, Sizes::of(&fs::read(file)?)?));
+    let row = |name: String, file: &Path| Ok((name, Sizes::of(&read(file)?)?));
     let own = [
         (
             format!("kernel ({}, {})", platform.name, arguments.kernel.name()),
@@ -163,7 +163,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BuildArguments) -> Result {
         .map(|(name, file)| row(name, file))
         .collect();
     say(&sizes::table(&rows?));
-    println!("{}", built.image.display());
+    ui::print(format!("{}\n", built.image.display()))?;
     Ok(Outcome::Success)
 }
 
@@ -439,6 +439,10 @@ pub(crate) fn read_root_task(
     file: &Path,
     archive: Option<Vec<u8>>,
 ) -> Result<Executable> {
+    // What is there and is no file, as a device, may have no end.
+    if file.exists() && !file.is_file() {
+        bail!("{} is no file", file.display());
+    }
     let memory = u64::from(platform.qemu.memory) << 20;
     image::root_task(&read(file)?, archive, platform.user.elf, memory).with_context(|| {
         format!(

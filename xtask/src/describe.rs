@@ -4,17 +4,16 @@ mod svg;
 mod table;
 
 use std::fs;
-use std::io::{IsTerminal, Write, stderr, stdout};
+use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use system_description::{Checked, Platform as Board, SCHEMA, Source, check};
 
-use crate::build::write_if_changed;
 use crate::cli::SystemArguments;
 use crate::platform::Platform;
 use crate::system::System;
-use crate::ui::say;
+use crate::ui::{self, say};
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, project};
 
@@ -24,16 +23,21 @@ const USUAL: &str = "pc99";
 /// The command `system`.
 pub(crate) fn run(workspace: &Workspace, arguments: &SystemArguments) -> Result {
     if arguments.schema {
-        return print(SCHEMA);
+        ui::print(SCHEMA)?;
+        return Ok(Outcome::Success);
+    }
+    if let Some(file) = &arguments.svg {
+        ui::require_file(file)?;
     }
     let boards = Platform::all_for_descriptions(workspace)?;
     let file = file(workspace, arguments.system.as_deref())?;
     let system = &of_file(workspace, &file, arguments.platform.as_deref())?;
     let board = board(&boards, &system.platform)?;
     if let Some(file) = &arguments.svg {
-        write_if_changed(file, svg::draw(system, board).as_bytes())?;
+        ui::write(file, svg::draw(system, board))?;
     }
-    print(&table::of(system, board))
+    ui::print(table::of(system, board))?;
+    Ok(Outcome::Success)
 }
 
 /// The file of the system that an argument means: a path, or the name of a system; without one, that of the project.
@@ -149,14 +153,6 @@ fn show_diagnostics(checked: &Checked, source: Source) {
     for one in &checked.diagnostics {
         say(&one.render(source, stderr().is_terminal()));
     }
-}
-
-/// Prints a result.
-pub(crate) fn print(text: &str) -> Result {
-    let mut out = stdout().lock();
-    // A reader that has seen enough is no error.
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    Ok(Outcome::Success)
 }
 
 #[cfg(test)]

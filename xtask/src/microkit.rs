@@ -18,7 +18,7 @@ use crate::cli::{Cores, Hardening, Keep, MicrokitArguments, Tracing};
 use crate::image::{self, elf::Executable};
 use crate::platform::Platform;
 use crate::setup::{self, BuildTools};
-use crate::ui::say;
+use crate::ui::{self, say};
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, temporary};
 use configuration::{Configuration, Values};
@@ -60,6 +60,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &MicrokitArguments) -> Resul
         );
     }
     let source = Source::open(source, arguments.headers.as_deref())?;
+    source.require_outside(output)?;
     let boards = boards(workspace, &source, &arguments.boards)?;
     let mut wanted = Vec::new();
     for (platform, board) in &boards {
@@ -97,7 +98,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &MicrokitArguments) -> Resul
         .with_context(|| format!("cannot write {}", output.display()))?;
     let names: Vec<_> = boards.iter().map(|board| &*board.board).collect();
     say(&format!("kernels for {}", names.join(", ")));
-    println!("{}", output.display());
+    ui::print(format!("{}\n", output.display()))?;
     Ok(Outcome::Success)
 }
 

@@ -366,7 +366,7 @@ pub(crate) mod tests {
         memory = 512
         serial = ["console", "log"]
         semihosting = ["exit"]
-        exit = { success = 0, failure = 1 }
+        exit = { success = 0, failure = 35 }
     "#;
 
     /// The platform of a file, completed by another one.

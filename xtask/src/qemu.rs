@@ -7,12 +7,14 @@ mod machine;
 mod processor;
 mod supervise;
 
-use std::io::{IsTerminal, Write, stdout};
+use std::io::{IsTerminal, stdout};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use nix::sys::signal::Signal;
 
 pub(crate) use machine::{Machine, escaped};
 pub(crate) use supervise::{Ending, Supervisor, is_interrupted};
@@ -29,7 +31,7 @@ use crate::project;
 use crate::setup;
 use crate::system::System;
 use crate::temporary;
-use crate::ui::say;
+use crate::ui::{self, say};
 use crate::workspace::Workspace;
 use crate::{Outcome, Result};
 
@@ -50,6 +52,9 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
     }
     if arguments.trace.is_none() && arguments.tracing != Tracing::default() {
         bail!("no file is given for the trace; add --trace FILE");
+    }
+    if let Some(file) = &arguments.trace {
+        ui::require_file(file)?;
     }
     if let Some(image) = &arguments.microkit {
         return traced(workspace, &platform, arguments, |ram| {
@@ -155,7 +160,7 @@ fn emulate(
     if let Some(log) = log {
         log.close();
     }
-    conclude(ending, platform, arguments)
+    conclude(ending, platform, arguments, ram)
 }
 
 /// Boots an image that Microkit's tool has built.
@@ -180,7 +185,7 @@ fn boot(
     };
     let emulator = setup::emulator(platform)?;
     let ending = watch(&machine, &emulator, arguments, <[u8]>::to_vec)?;
-    conclude(ending, platform, arguments)
+    conclude(ending, platform, arguments, ram)
 }
 
 /// Runs a machine, and shows what `show` makes of the bytes of its console.
@@ -206,18 +211,27 @@ fn watch(
         ));
     }
     let timeout = arguments.timeout.map(Duration::from_secs);
-    supervisor.watch(&mut child, timeout, |bytes| {
-        let mut out = stdout().lock();
-        // The guest continues without a reader of its output.
-        let _ = out.write_all(&show(bytes)).and_then(|()| out.flush());
-    })
+    let mut shown = Ok(());
+    let ending = supervisor.watch(&mut child, timeout, |bytes| {
+        let bytes = show(bytes);
+        // The guest continues without a reader of its output, and where there is no room for it.
+        if shown.is_ok() {
+            shown = ui::print(bytes);
+        }
+    })?;
+    shown.map(|()| ending)
 }
 
 /// The result of a run, with a line about it unless it succeeded.
-fn conclude(ending: Ending, platform: &Platform, arguments: &QemuArguments) -> Result {
+fn conclude(
+    ending: Ending,
+    platform: &Platform,
+    arguments: &QemuArguments,
+    ram: Option<&Path>,
+) -> Result {
     match ending {
         Ending::Exited(status) => {
-            let (outcome, words) = judge(status, &platform.qemu.exit)?;
+            let (outcome, words) = judge(status, &platform.qemu.exit, ram)?;
             if let Some(words) = words {
                 say(&words);
             }
@@ -234,8 +248,18 @@ fn conclude(ending: Ending, platform: &Platform, arguments: &QemuArguments) -> R
     }
 }
 
-/// The guest's result from QEMU's exit status, with a description of failures.
-fn judge(status: ExitStatus, exit: &Exit) -> Result<(Outcome, Option<String>)> {
+/// The guest's result from QEMU's exit status, with a description of failures. `ram` is the file with the machine's RAM, if
+/// it is in one.
+fn judge(status: ExitStatus, exit: &Exit, ram: Option<&Path>) -> Result<(Outcome, Option<String>)> {
+    // The file takes room as the guest writes to RAM, and QEMU has it mapped.
+    if let (Some(ram), Some(signal)) = (ram, status.signal())
+        && signal == Signal::SIGBUS as i32
+    {
+        bail!(
+            "the disk has no room for the machine's RAM, {}",
+            ram.display()
+        );
+    }
     match status.code() {
         Some(code) if code == exit.success => Ok((Outcome::Success, None)),
         Some(code) if code == exit.failure => Ok((
@@ -262,7 +286,7 @@ mod tests {
 
     #[test]
     fn exit_codes_are_those_of_the_board() {
-        let judged = |status, exit| judge(status, exit).unwrap().0;
+        let judged = |status, exit| judge(status, exit, None).unwrap().0;
         let pc = Exit {
             success: 33,
             failure: 35,
@@ -270,18 +294,44 @@ mod tests {
         assert_eq!(judged(exited(33), &pc), Outcome::Success);
         assert_eq!(judged(exited(35), &pc), Outcome::Failure);
         assert_eq!(judged(exited(0), &pc), Outcome::Failure, "a triple fault");
-        assert!(judge(exited(1), &pc).is_err(), "a bad command line");
-
         let arm = Exit {
             success: 0,
-            failure: 1,
+            failure: 35,
         };
         assert_eq!(judged(exited(0), &arm), Outcome::Success);
-        assert_eq!(judged(exited(1), &arm), Outcome::Failure);
+        assert_eq!(judged(exited(35), &arm), Outcome::Failure);
         assert_eq!(
             judged(ExitStatus::from_raw(9), &arm),
             Outcome::Failure,
             "a crash of QEMU"
         );
+    }
+
+    #[test]
+    fn no_board_reports_failure_as_qemu_does_a_bad_command_line() {
+        let workspace = Workspace::find().unwrap();
+        for name in Platform::names(&workspace) {
+            let exit = Platform::load(&workspace, &name).unwrap().qemu.exit;
+            let error = judge(exited(1), &exit, None).unwrap_err().to_string();
+            assert_eq!(error, "QEMU refused to run; see its message above");
+        }
+    }
+
+    #[test]
+    fn a_disk_without_room_for_the_ram_is_no_failure_of_the_guest() {
+        let (exit, ram) = (
+            Exit {
+                success: 0,
+                failure: 35,
+            },
+            Path::new("target/ram"),
+        );
+        let full = ExitStatus::from_raw(Signal::SIGBUS as i32);
+        let error = judge(full, &exit, Some(ram)).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "the disk has no room for the machine's RAM, target/ram"
+        );
+        assert_eq!(judge(full, &exit, None).unwrap().0, Outcome::Failure);
     }
 }

@@ -21,7 +21,7 @@ use crate::cli::{Hardening, SdkArguments};
 use crate::crates::{self, Crate};
 use crate::platform::Platform;
 use crate::setup::{self, BuildTools};
-use crate::temporary;
+use crate::ui;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, project};
 use archive::Files;
@@ -123,6 +123,10 @@ fn stub_file(platform: &Platform) -> String {
 
 /// The command `sdk`.
 pub(crate) fn run(workspace: &Workspace, arguments: &SdkArguments) -> Result {
+    let name = format!("escapement-sdk-{VERSION}");
+    let usual = || workspace.target().join(format!("{name}.tar"));
+    let path = arguments.output.clone().unwrap_or_else(usual);
+    ui::require_file(&path)?;
     let names = match &*arguments.platforms {
         [] => Platform::names(workspace),
         names => names.to_vec(),
@@ -138,20 +142,16 @@ pub(crate) fn run(workspace: &Workspace, arguments: &SdkArguments) -> Result {
         .collect();
     let mut files = sources(workspace, &platforms, &kernels)?;
     files.extend(prebuilt(workspace, &platforms, &kernels)?);
-    let name = format!("escapement-sdk-{VERSION}");
-    let usual = || workspace.target().join(format!("{name}.tar"));
-    let path = arguments.output.clone().unwrap_or_else(usual);
-    write(&path, &name, &files).with_context(|| format!("cannot write {}", path.display()))?;
-    println!("{}", path.display());
+    write(&path, &name, &files)?;
+    ui::print(format!("{}\n", path.display()))?;
     Ok(Outcome::Success)
 }
 
 /// Writes the archive completely, or not at all.
 fn write(path: &Path, name: &str, files: &Files) -> Result<()> {
-    let file = temporary::File::beside(path)?;
-    archive::write(file.handle(), name, files)?;
-    file.keep_as(path)?;
-    Ok(())
+    let mut bytes = Vec::new();
+    archive::write(&mut bytes, name, files)?;
+    ui::write(path, bytes)
 }
 
 /// The kernels, and the stubs for `platforms`. Those for different targets are built at the same time.

@@ -118,7 +118,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
     if let Some(progress) = progress {
         progress.end();
     }
-    println!("{total}");
+    ui::print(format!("{total}\n"))?;
     Ok(if total.is_success() {
         Outcome::Success
     } else {

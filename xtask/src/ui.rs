@@ -1,10 +1,15 @@
 //! The tool's messages. They go to stderr, so that stdout carries only results: the guest's console, a path,
 //! a tally.
 
-use std::io::{IsTerminal, Write, stderr};
+use std::fs;
+use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
+use std::path::Path;
 use std::time::Duration;
 
+use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::Result;
 
 /// Prints one line.
 pub(crate) fn say(words: &str) {
@@ -20,6 +25,35 @@ pub(crate) fn error(error: &anyhow::Error) {
         "error"
     };
     say(&format!("{label}: {error:#}"));
+}
+
+/// Prints a result, or a part of one.
+pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<()> {
+    print_to(stdout().lock(), text.as_ref())
+}
+
+fn print_to(mut out: impl Write, text: &[u8]) -> Result<()> {
+    let written = out.write_all(text).and_then(|()| out.flush());
+    match written {
+        // A reader that has seen enough is no error; a full disk is one.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("cannot write to the standard output"),
+    }
+}
+
+/// Refuses the place of a file that the user wants but that cannot be one, before work is done for it.
+pub(crate) fn require_file(path: &Path) -> Result<()> {
+    if path.is_dir() {
+        bail!("cannot write {}: it is a folder", path.display());
+    }
+    Ok(())
+}
+
+/// Writes a file that the user wants, completely or not at all; its folder is made.
+pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let written = fs::create_dir_all(folder).and_then(|()| whole_file::write(path, bytes));
+    written.with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// A longer piece of work: a spinner on a terminal, one line elsewhere.
@@ -68,5 +102,41 @@ impl Step {
 impl Drop for Step {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::temporary::Folder;
+    use std::fs::File;
+
+    #[test]
+    fn a_reader_may_leave_but_a_full_disk_is_an_error() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        print_to(writer, b"words").unwrap();
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let error = format!("{:#}", print_to(full, b"words").unwrap_err());
+        let begin = "cannot write to the standard output: No space left on device";
+        assert!(error.starts_with(begin), "{error}");
+    }
+
+    #[test]
+    fn a_file_is_written_where_there_was_no_folder_but_not_over_one() {
+        let folder = Folder::new().unwrap();
+        let path = folder.path().join("new/report.svg");
+        require_file(&path).unwrap();
+        write(&path, "<svg/>").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "<svg/>");
+        for error in [
+            require_file(folder.path()).unwrap_err(),
+            write(folder.path(), "").unwrap_err(),
+            write(&path.join("below.svg"), "").unwrap_err(),
+        ] {
+            let error = format!("{error:#}");
+            let begin = format!("cannot write {}", folder.path().display());
+            assert!(error.starts_with(&begin), "{error}");
+        }
     }
 }

@@ -4,12 +4,19 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use parking_lot::{FairMutex, FairMutexGuard, Mutex};
 
 use crate::Result;
+use crate::qemu::is_interrupted;
 use crate::ui::say;
+
+/// The pause between two checks for an interruption.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// The repository on disk.
 #[derive(Debug)]
@@ -56,11 +63,20 @@ impl Workspace {
         let context = || format!("cannot lock {}", path.display());
         fs::create_dir_all(self.target()).with_context(context)?;
         let file = File::create(&path).with_context(context)?;
-        if file.try_lock().is_err() {
-            say("waiting for another build in this checkout");
-            file.lock().with_context(context)?;
+        if file.try_lock().is_ok() {
+            return Ok((turn, file));
         }
-        Ok((turn, file))
+        say("waiting for another build in this checkout");
+        // A signal does not end the system call.
+        let (sender, locked) = mpsc::channel();
+        thread::spawn(move || sender.send(file.lock().map(|()| file)));
+        loop {
+            match locked.recv_timeout(PAUSE) {
+                Ok(file) => return Ok((turn, file.with_context(context)?)),
+                Err(RecvTimeoutError::Timeout) if !is_interrupted() => {}
+                Err(_) => bail!("waiting for another build was interrupted"),
+            }
+        }
     }
 
     /// `path` for people: relative to the repository's root.

@@ -12,11 +12,14 @@ const SYS_EXIT_EXTENDED: usize = 0x20;
 /// The reason that comes with an exit code.
 const ADP_STOPPED_APPLICATION_EXIT: usize = 0x20026;
 
-/// Ends the run with exit code 0 or 1.
+/// The exit code of a failed run: not 1, by which emulators refuse their command lines.
+const FAILURE: usize = 35;
+
+/// Ends the run with exit code 0 or [`FAILURE`].
 pub fn exit(exit: Exit) {
     let code = match exit {
         Exit::Success => 0,
-        Exit::Failure => 1,
+        Exit::Failure => FAILURE,
     };
     let block = [ADP_STOPPED_APPLICATION_EXIT, code];
     call(SYS_EXIT_EXTENDED, block.as_ptr().cast());

@@ -3,15 +3,18 @@
 use std::path::Path;
 use std::{fs, io, process};
 
-/// Writes a file, instead of one that is there. What is there and is no file, as a pipe, gets the bytes as they come.
+/// Writes a file, instead of one that is there. What is there and is no file, as a pipe, gets the bytes as they come; a link
+/// to a file stays one.
 ///
 /// # Errors
 /// Why it cannot be written; it is as before then.
 pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     let path = path.as_ref();
-    if fs::metadata(path).is_ok_and(|old| !old.is_file()) {
-        return fs::write(path, bytes);
-    }
+    let path = &match fs::metadata(path) {
+        Ok(old) if !old.is_file() => return fs::write(path, bytes),
+        Ok(_) => fs::canonicalize(path)?,
+        Err(_) => path.to_path_buf(),
+    };
     let mut part = path.as_os_str().to_owned();
     part.push(format!(".{}.part", process::id()));
     let written = fs::write(&part, bytes).and_then(|()| fs::rename(&part, path));
@@ -47,6 +50,17 @@ mod tests {
         assert!(write(&path, "newer").is_err());
         assert_eq!(read(), "new");
         assert!(write(folder.path().join("nowhere/report.html"), "").is_err());
+    }
+
+    #[test]
+    fn a_link_leads_to_the_new_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
+        fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink("file", &link).unwrap();
+        write(&link, "new").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::Result;
 use crate::build::Built;
 use crate::image::elf::Executable;
 use crate::symbols::{Symbolizer, Symbols};
-use crate::ui::say;
+use crate::ui::{self, say};
 pub(super) use trace::{Runs, Trace};
 
 /// Shows the path of the first operation with a name and parameters that contain the words of `wanted`, in
@@ -42,13 +42,15 @@ pub(super) fn show(bench: &Bench<'_>, wanted: &str) -> Result<()> {
     })?;
     let symbolizer = Symbolizer::build(bench.workspace)?;
     let symbols = Symbols::of(&symbolizer, &built.kernel, path)?;
-    println!("{one}: {} instructions in the kernel\n", path.len());
+    ui::print(format!(
+        "{one}: {} instructions in the kernel\n\n",
+        path.len()
+    ))?;
     let kernel = Executable::parse(&fs::read(&built.kernel)?)?;
     if let Some(counts) = serialising::count(path, &kernel) {
-        println!("serialising instructions: {counts}\n");
+        ui::print(format!("serialising instructions: {counts}\n\n"))?;
     }
-    show_path(path, &symbols);
-    Ok(())
+    show_path(path, &symbols)
 }
 
 /// Shows the longest interrupts-disabled section of the first scenario that contains the words of `wanted`,
@@ -66,17 +68,16 @@ fn show_stretch(bench: &Bench<'_>, built: &Built, wanted: &str) -> Result<()> {
     } = observation;
     let symbolizer = Symbolizer::build(bench.workspace)?;
     let show = |path: &[u64]| -> Result<()> {
-        show_path(path, &Symbols::of(&symbolizer, &built.kernel, path)?);
-        Ok(())
+        show_path(path, &Symbols::of(&symbolizer, &built.kernel, path)?)
     };
-    println!("{one}: {} instructions\n", path.len());
+    ui::print(format!("{one}: {} instructions\n\n", path.len()))?;
     show(path)?;
     for (title, path) in [
         ("the longest delay", delayed),
         ("the longest wait for other cores", awaited),
     ] {
         if !path.is_empty() {
-            println!("\n{title}: {} instructions\n", path.len());
+            ui::print(format!("\n{title}: {} instructions\n\n", path.len()))?;
             show(path)?;
         }
     }
@@ -113,10 +114,9 @@ fn scenarios<'a>(
     measurements.iter().filter(sections).zip(observations)
 }
 
-fn show_path(path: &[u64], symbols: &Symbols) {
-    print!("{}", by_function(path, symbols));
-    println!();
-    print!("{}", by_step(path, symbols));
+fn show_path(path: &[u64], symbols: &Symbols) -> Result<()> {
+    let (functions, steps) = (by_function(path, symbols), by_step(path, symbols));
+    ui::print(format!("{functions}\n{steps}"))
 }
 
 /// Whether the name and parameters of a measurement contain the words of `wanted`.

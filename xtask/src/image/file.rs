@@ -21,10 +21,9 @@ pub(crate) fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf> 
     let path = folder.join(format!("{name}-{:08x}.elf", hasher.finish() as u32));
     write_if_changed(&path, bytes)?;
     // Marks the file as just used.
-    File::options()
-        .write(true)
-        .open(&path)?
-        .set_modified(SystemTime::now())?;
+    let file = File::options().write(true).open(&path);
+    file.and_then(|file| file.set_modified(SystemTime::now()))
+        .with_context(|| format!("cannot write {}", path.display()))?;
     remove_old(folder);
     Ok(path)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
 use anyhow::{Context, bail};
 use serde::de::DeserializeOwned;
@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::configuration::Values;
 use super::description::{BESIDE, Board};
 use crate::Result;
+use crate::qemu::is_interrupted;
 
 /// The versions whose files are known to be understood.
 pub(super) const VERSIONS: [&str; 1] = ["2.3.0-dev"];
@@ -71,6 +72,23 @@ impl<'a> Source<'a> {
             bail!("there is no folder {}", missing.display());
         }
         Ok(Self { folder, headers })
+    }
+
+    /// Refuses an output in the folder that is copied, which would be copied into itself without end.
+    pub(super) fn require_outside(&self, output: &Path) -> Result<()> {
+        let context = || format!("cannot write {}", output.display());
+        let folder = self.folder.canonicalize().with_context(context)?;
+        let output = path::absolute(output).with_context(context)?;
+        // What it will be in is there already, at least the root.
+        let mut parents = output.ancestors().filter_map(|one| one.canonicalize().ok());
+        if parents.next().is_some_and(|one| one.starts_with(&folder)) {
+            bail!(
+                "{} is in the SDK that is copied; name a folder outside of {}",
+                output.display(),
+                folder.display()
+            );
+        }
+        Ok(())
     }
 
     /// Whether it has a board.
@@ -201,6 +219,9 @@ fn json<T: DeserializeOwned>(file: &Path) -> Result<T> {
 
 /// Copies a file or a folder.
 fn copy(from: &Path, to: &Path) -> Result<()> {
+    if is_interrupted() {
+        bail!("copying was interrupted");
+    }
     let context = || format!("cannot copy {}", from.display());
     if from.is_dir() {
         fs::create_dir_all(to).with_context(context)?;

@@ -315,6 +315,25 @@ fn an_sdk_is_written_with_our_kernels_and_all_headers() {
     }
 }
 
+/// Else the copy would be copied, and so on, until the disk is full.
+#[test]
+fn an_sdk_is_not_written_into_the_one_that_is_copied() {
+    let folder = Folder::new().unwrap();
+    let path = folder.path();
+    write(path, "VERSION", "2.3.0-dev\n");
+    write(path, "bin/microkit", "");
+    fs::create_dir(path.join("board")).unwrap();
+    let source = Source::open(path, None).unwrap();
+    for inside in ["ours", "board/ours", "new/ours"] {
+        let why = source.require_outside(&path.join(inside));
+        let why = why.unwrap_err().to_string();
+        assert!(why.contains("is in the SDK that is copied"), "{why}");
+    }
+    let beside = path.with_extension("ours");
+    source.require_outside(&beside).unwrap();
+    source.require_outside(&beside.join("new")).unwrap();
+}
+
 /// The description of memory covers what users can have: RAM and devices are disjoint and in order.
 #[test]
 fn the_memory_of_boards_is_in_order() {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::cli::Kernel;
+use crate::temporary;
 use std::process::Command;
 
 /// An SDK for kzm, without the files of its kernels, in a temporary folder.

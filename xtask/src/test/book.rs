@@ -18,6 +18,7 @@ use crate::project;
 use crate::qemu::Ending;
 use crate::temporary;
 use crate::toolchain::MISLEADING;
+use crate::ui;
 
 /// The page.
 const PAGE: &str = "docs/src/ten-minutes.md";
@@ -151,7 +152,7 @@ pub(super) fn run(session: &Session<'_>, base: Base, platform: &Platform) -> Res
     };
     let failure = follow().err().map(|error| format!("{error:#}"));
     let line = verdict(&plan::example(base.name()), failure.as_deref());
-    println!("{line}");
+    ui::print(format!("{line}\n"))?;
     Ok(Tally::from_test(&line).unwrap_or(Tally::FAILURE))
 }
 

@@ -21,7 +21,7 @@ use crate::platform::Platform;
 use crate::qemu::{Ending, Machine};
 use crate::setup::{self, BuildTools};
 use crate::system::System;
-use crate::{Result, project, temporary};
+use crate::{Result, project, temporary, ui};
 
 pub(super) const NAME: &str = "gdb";
 const SYSTEM: &str = "demo";
@@ -80,7 +80,7 @@ pub(super) fn run(session: &Session<'_>, tools: &BuildTools, platform: &Platform
     let failure = look(session, tools, platform).err();
     let failure = failure.map(|error| format!("{error:#}"));
     let line = verdict(&plan::example(NAME), failure.as_deref());
-    println!("{line}");
+    ui::print(format!("{line}\n"))?;
     Ok(Tally::from_test(&line).unwrap_or(Tally::FAILURE))
 }
 

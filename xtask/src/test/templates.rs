@@ -16,6 +16,7 @@ use crate::platform::Platform;
 use crate::project;
 use crate::qemu::Ending;
 use crate::system::System;
+use crate::ui;
 
 pub(super) const NAME: &str = "templates";
 /// The platform of a full run. Others have the examples that do not run there.
@@ -66,7 +67,7 @@ pub(super) fn run(session: &Session<'_>, platform: &Platform) -> Result<Tally> {
             &plan::example(&format!("{NAME}::{name}")),
             failure.as_deref(),
         );
-        println!("{line}");
+        ui::print(format!("{line}\n"))?;
         total += Tally::from_test(&line).unwrap_or(Tally::FAILURE);
     }
     Ok(total)

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use clap::Parser;
 use simulator::scenarios::{ALL, find};
-use simulator::{Options, Simulation, Window, chart, chrome, csv, table};
+use simulator::{History, Options, Simulation, Window, chart, chrome, csv, table};
 
 /// Runs a scenario against the kernel on the host, in virtual time.
 #[derive(Parser)]
@@ -50,23 +50,34 @@ struct Arguments {
     out: PathBuf,
 }
 
-fn list() {
-    for scenario in ALL {
-        println!("{:18} {}", scenario.name, scenario.about);
-    }
+fn list() -> String {
+    let lines = ALL.iter();
+    lines
+        .map(|scenario| format!("{:18} {}\n", scenario.name, scenario.about))
+        .collect()
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<(), String> {
     let Some(name) = &arguments.scenario else {
-        list();
-        return ExitCode::SUCCESS;
+        return print(&list());
     };
-    let Some(scenario) = find(name) else {
-        eprintln!("error: there is no scenario `{name}`; there are:");
-        list();
-        return ExitCode::from(2);
-    };
+    let scenario = find(name);
+    let scenario = scenario.ok_or_else(|| {
+        format!(
+            "there is no scenario `{name}`; there are:\n{}",
+            list().trim_end()
+        )
+    })?;
     let options = Options {
         cores: 1,
         seed: arguments.seed,
@@ -93,49 +104,53 @@ fn main() -> ExitCode {
         to: to.clamp(from + 1, history.end.max(from + 1)),
         width: arguments.width.into(),
     };
-    print!("{}", chart(history, window));
-    if arguments.notes {
-        println!();
-        for mark in &history.marks {
-            if (window.from..window.to).contains(&mark.time) {
-                let actor = mark
-                    .actor
-                    .map_or("device", |actor| &history.actors[actor].name);
-                println!(
-                    "{:10.3} ms  {actor}: {}",
-                    mark.time as f64 / 1000.0,
-                    mark.text
-                );
-            }
-        }
-    }
-    println!("\n{}", table(history));
-    println!(
-        "{:.3} s of virtual time, {} kernel entries, in {:.3} s",
+    let notes = match arguments.notes {
+        true => notes(history, window),
+        false => String::new(),
+    };
+    print(&format!(
+        "{}{notes}\n{}\n{:.3} s of virtual time, {} kernel entries, in {:.3} s\n",
+        chart(history, window),
+        table(history),
         history.end as f64 / 1e6,
         history.entries,
         taken.as_secs_f64(),
-    );
-    if let (Some(path), Some(trace)) = (&arguments.trace, simulation.trace())
-        && let Err(error) = whole_file::write(path, trace.to_bytes())
-    {
-        eprintln!("error: cannot write {}: {error}", path.display());
-        return ExitCode::from(2);
+    ))?;
+    if let (Some(path), Some(trace)) = (&arguments.trace, simulation.trace()) {
+        whole_file::write(path, trace.to_bytes())
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     }
-    let written = fs::create_dir_all(&arguments.out).and_then(|()| {
-        let path = arguments.out.join(name);
-        whole_file::write(path.with_extension("json"), chrome(history, name))?;
-        whole_file::write(path.with_extension("csv"), csv(history))
-    });
-    match written {
-        Ok(()) => println!(
-            "trace: {}",
-            arguments.out.join(name).with_extension("json").display()
-        ),
-        Err(error) => {
-            eprintln!("error: cannot write the trace: {error}");
-            return ExitCode::from(2);
+    let record = arguments.out.join(name);
+    fs::create_dir_all(&arguments.out)
+        .and_then(|()| {
+            whole_file::write(record.with_extension("json"), chrome(history, name))?;
+            whole_file::write(record.with_extension("csv"), csv(history))
+        })
+        .map_err(|error| format!("cannot write the record {}: {error}", record.display()))?;
+    print(&format!(
+        "trace: {}\n",
+        record.with_extension("json").display()
+    ))
+}
+
+/// The notes of threads and the interrupts in a window, a line each.
+fn notes(history: &History, window: Window) -> String {
+    let mut text = "\n".to_string();
+    for mark in &history.marks {
+        if (window.from..window.to).contains(&mark.time) {
+            let actor = mark
+                .actor
+                .map_or("device", |actor| &history.actors[actor].name);
+            text.push_str(&format!(
+                "{:10.3} ms  {actor}: {}\n",
+                mark.time as f64 / 1000.0,
+                mark.text
+            ));
         }
     }
-    ExitCode::SUCCESS
+    text
+}
+
+fn print(text: &str) -> Result<(), String> {
+    whole_file::print(text).map_err(|error| error.to_string())
 }

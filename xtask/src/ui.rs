@@ -2,7 +2,7 @@
 //! a tally.
 
 use std::fs;
-use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
+use std::io::{IsTerminal, Write, stderr};
 use std::path::Path;
 use std::time::Duration;
 
@@ -29,16 +29,7 @@ pub(crate) fn error(error: &anyhow::Error) {
 
 /// Prints a result, or a part of one.
 pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<()> {
-    print_to(stdout().lock(), text.as_ref())
-}
-
-fn print_to(mut out: impl Write, text: &[u8]) -> Result<()> {
-    let written = out.write_all(text).and_then(|()| out.flush());
-    match written {
-        // A reader that has seen enough is no error; a full disk is one.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        written => written.context("cannot write to the standard output"),
-    }
+    Ok(whole_file::print(text)?)
 }
 
 /// Refuses the place of a file that the user wants but that cannot be one, before work is done for it.
@@ -109,18 +100,6 @@ impl Drop for Step {
 mod tests {
     use super::*;
     use crate::temporary::Folder;
-    use std::fs::File;
-
-    #[test]
-    fn a_reader_may_leave_but_a_full_disk_is_an_error() {
-        let (reader, writer) = std::io::pipe().unwrap();
-        drop(reader);
-        print_to(writer, b"words").unwrap();
-        let full = File::options().write(true).open("/dev/full").unwrap();
-        let error = format!("{:#}", print_to(full, b"words").unwrap_err());
-        let begin = "cannot write to the standard output: No space left on device";
-        assert!(error.starts_with(begin), "{error}");
-    }
 
     #[test]
     fn a_file_is_written_where_there_was_no_folder_but_not_over_one() {

@@ -7,7 +7,7 @@ mod experiment;
 mod switch;
 mod system;
 
-use std::io::{self, Write, stdin, stdout};
+use std::io::{self, Write, stdin};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -149,9 +149,7 @@ fn run(command: Command) -> Result {
 
 /// Prints a result.
 fn print(text: &str) -> Result {
-    let mut out = stdout().lock();
-    // A reader that has seen enough is no error.
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    whole_file::print(text)?;
     Ok(Outcome::Holds)
 }
 

@@ -2,6 +2,7 @@
 
 mod view;
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -141,10 +142,7 @@ const MOST: usize = 20;
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
-        Command::Info { file } => read(&file).map(|trace| {
-            print!("{}", summary(&trace));
-            true
-        }),
+        Command::Info { file } => read(&file).and_then(|trace| print(summary(&trace))),
         Command::Collect {
             ram,
             platform,
@@ -163,7 +161,7 @@ fn main() -> ExitCode {
                 Ok(true)
             })
         }
-        Command::Check { file } => read(&file).map(|trace| report(&file, &trace)),
+        Command::Check { file } => read(&file).and_then(|trace| report(&file, &trace)),
         Command::Compare {
             one,
             other,
@@ -171,23 +169,13 @@ fn main() -> ExitCode {
             to,
         } => read(&one)
             .and_then(|one| Ok([one, read(&other)?]))
-            .map(|[one, other]| is_same(&one, &other, from.as_deref(), to.as_deref())),
-        Command::Calls { file } => read(&file).map(|trace| {
-            print!("{}", calls(&trace));
-            true
-        }),
-        Command::Requests { file } => read(&file).map(|trace| {
-            print!("{}", requests(&trace));
-            true
-        }),
-        Command::Entries { file } => read(&file).map(|trace| {
-            println!("{}", kinds_of_entries(&trace));
-            true
-        }),
-        Command::Responses { file } => read(&file).map(|trace| {
-            println!("{}", responses(&trace));
-            true
-        }),
+            .and_then(|[one, other]| is_same(&one, &other, from.as_deref(), to.as_deref())),
+        Command::Calls { file } => read(&file).and_then(|trace| print(calls(&trace))),
+        Command::Requests { file } => read(&file).and_then(|trace| print(requests(&trace))),
+        Command::Entries { file } => {
+            read(&file).and_then(|trace| print_line(kinds_of_entries(&trace)))
+        }
+        Command::Responses { file } => read(&file).and_then(|trace| print_line(responses(&trace))),
         Command::View { files, html, serve } => view::view(&files, html, serve),
         Command::Export {
             file,
@@ -223,6 +211,16 @@ fn main() -> ExitCode {
     }
 }
 
+/// Prints a result, or a part of one.
+fn print(text: impl Display) -> Result<bool, String> {
+    whole_file::print(text.to_string()).map_err(|error| error.to_string())?;
+    Ok(true)
+}
+
+fn print_line(text: impl Display) -> Result<bool, String> {
+    print(format_args!("{text}\n"))
+}
+
 fn read(path: &Path) -> Result<Trace, String> {
     let bytes =
         fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
@@ -233,14 +231,19 @@ fn read(path: &Path) -> Result<Trace, String> {
 }
 
 /// Says whether two traces have the same events.
-fn is_same(one: &Trace, other: &Trace, from: Option<&str>, to: Option<&str>) -> bool {
+fn is_same(
+    one: &Trace,
+    other: &Trace,
+    from: Option<&str>,
+    to: Option<&str>,
+) -> Result<bool, String> {
     let traces = [one, other];
     let compared = Comparison { traces, from, to }.run();
     match &compared {
-        Ok(count) => println!("{count} events are the same"),
-        Err(difference) => println!("{difference}"),
-    }
-    compared.is_ok()
+        Ok(count) => print_line(format_args!("{count} events are the same"))?,
+        Err(difference) => print_line(difference)?,
+    };
+    Ok(compared.is_ok())
 }
 
 /// The trace of a machine that runs until standard input ends.
@@ -306,32 +309,34 @@ fn responses(trace: &Trace) -> Value {
 
 /// Prints the complaints about the trace of a file, each with its place in the page of that file. Returns whether there
 /// are none.
-fn report(file: &Path, trace: &Trace) -> bool {
+fn report(file: &Path, trace: &Trace) -> Result<bool, String> {
     let complaints = check(trace);
     let page = file.with_extension("html");
+    let mut lines = Vec::new();
     for complaint in complaints.iter().take(MOST) {
         let time = trace.microseconds(complaint.time) / 1000.0;
-        println!("{time:12.3} ms  {}", complaint.text);
+        lines.push(format!("{time:12.3} ms  {}", complaint.text));
         let (from, to) = ((time - AROUND_MS).max(0.0), time + AROUND_MS);
-        println!("{:17}{}#{from:.3}-{to:.3}", "", page.display());
+        lines.push(format!("{:17}{}#{from:.3}-{to:.3}", "", page.display()));
     }
     if !complaints.is_empty() {
         let (file, page) = (file.display(), page.display());
-        println!("`cargo xtask trace view {file}` writes {page}");
+        lines.push(format!("`cargo xtask trace view {file}` writes {page}"));
     }
     if complaints.len() > MOST {
-        println!("and {} more", complaints.len() - MOST);
+        lines.push(format!("and {} more", complaints.len() - MOST));
     }
     if !trace.is_full {
-        println!(
-            "not checked: budgets and deadlines, as the trace does not have events of all kinds"
-        );
+        let words =
+            "not checked: budgets and deadlines, as the trace does not have events of all kinds";
+        lines.push(words.to_string());
     }
     let lost = trace.lost_events();
-    println!(
+    lines.push(format!(
         "{} events checked, {lost} missing, {} complaints",
         trace.events.len(),
         complaints.len()
-    );
-    complaints.is_empty()
+    ));
+    print_line(lines.join("\n"))?;
+    Ok(complaints.is_empty())
 }

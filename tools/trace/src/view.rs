@@ -1,14 +1,13 @@
 //! The command `view`.
 
 use std::ffi::OsStr;
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::Command;
 
 use trace::serve::{Server, Site};
 use trace::{Trace, export};
 
-use crate::read;
+use crate::{print_line, read};
 
 /// The most events that a page is to have in it: with more, a browser takes too long to load it.
 const MOST: usize = 1_000_000;
@@ -31,9 +30,9 @@ pub(crate) fn view(files: &[PathBuf], html: Option<PathBuf>, serve: bool) -> Res
         .collect();
     let written = whole_file::write(&page, export::html(&traces));
     written.map_err(|error| format!("cannot write {}: {error}", page.display()))?;
-    println!("{}", page.display());
+    print_line(page.display())?;
     if starts {
-        open(page.as_ref());
+        open(page.as_ref())?;
     }
     Ok(true)
 }
@@ -47,20 +46,20 @@ const fn is_long(events: usize) -> bool {
 fn served(traces: Vec<(String, Trace)>) -> Result<bool, String> {
     let server = Server::bind(Site::new(traces));
     let server = server.map_err(|error| format!("cannot serve the page: {error}"))?;
-    println!("{}", server.url());
-    println!("serving the page until Ctrl-C");
     // Programs that wait for the address get it at once.
-    let _ = io::stdout().flush();
-    open(server.url().as_ref());
+    print_line(server.url())?;
+    print_line("serving the page until Ctrl-C")?;
+    open(server.url().as_ref())?;
     server.run();
     Ok(true)
 }
 
 /// Opens a page in a browser.
-fn open(page: &OsStr) {
+fn open(page: &OsStr) -> Result<(), String> {
     if Command::new("xdg-open").arg(page).spawn().is_err() {
-        println!("no browser could be started; open the page in one");
+        print_line("no browser could be started; open the page in one")?;
     }
+    Ok(())
 }
 
 #[cfg(test)]

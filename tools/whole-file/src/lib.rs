@@ -1,5 +1,7 @@
-//! Writes a file as a whole, or not at all: a disk that is full, or an interruption, leaves the old file or none.
+//! Writes the results of a program. A file is written as a whole, or not at all: a disk that is full, or an interruption,
+//! leaves the old file or none.
 
+use std::io::Write;
 use std::path::Path;
 use std::{fs, io, process};
 
@@ -25,9 +27,42 @@ pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> 
     written
 }
 
+/// Prints a result, or a part of one, on the standard output. A reader that has seen enough is no error.
+///
+/// # Errors
+/// Why it cannot be printed; for example, the output goes to a file on a disk that is full.
+pub fn print(text: impl AsRef<[u8]>) -> io::Result<()> {
+    print_to(io::stdout().lock(), text.as_ref())
+}
+
+fn print_to(mut out: impl Write, text: &[u8]) -> io::Result<()> {
+    let written = out.write_all(text).and_then(|()| out.flush());
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(|error| {
+            let kind = error.kind();
+            io::Error::new(
+                kind,
+                format!("cannot write to the standard output: {error}"),
+            )
+        }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reader_may_leave_but_a_full_disk_is_an_error() {
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        print_to(writer, b"words").unwrap();
+        let full = fs::OpenOptions::new().write(true).open("/dev/full");
+        let error = print_to(full.unwrap(), b"words").unwrap_err().to_string();
+        let begin = "cannot write to the standard output: No space left on device";
+        assert!(error.starts_with(begin), "{error}");
+    }
 
     #[test]
     fn a_file_is_new_or_as_before() {

@@ -49,10 +49,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &AnalyseArguments) -> Result
     let responses = match &arguments.trace {
         Some(trace) => {
             sdk::require_checkout(workspace, "analyse --trace")?;
-            let file = temporary::File::new().context("cannot make a file for response times")?;
-            fs::write(file.path(), programs::responses(workspace, trace)?)
-                .context("cannot write the file for response times")?;
-            Some(file)
+            let responses = programs::responses(workspace, trace)?;
+            Some(temporary::File::of(responses)?)
         }
         None => None,
     };
@@ -112,9 +110,8 @@ fn with_boards(workspace: &Workspace, call: &[OsString]) -> Result {
 
 /// All boards as the analyser reads them.
 fn boards(workspace: &Workspace) -> Result<Stdio> {
-    let boards = temporary::File::new().context("cannot make a file for the boards")?;
-    let all = serde_json::to_vec(&Platform::all_for_descriptions(workspace)?)?;
-    fs::write(boards.path(), all).context("cannot write the file for the boards")?;
+    let boards = serde_json::to_vec(&Platform::all_for_descriptions(workspace)?)?;
+    let boards = temporary::File::of(boards)?;
     let boards = fs::File::open(boards.path()).context("cannot read the file for the boards")?;
     Ok(Stdio::from(boards))
 }
@@ -131,7 +128,7 @@ pub(crate) fn complaint(
 ) -> Result<Option<String>> {
     let figures = of_platform(workspace, platform);
     let analyser = programs::build(workspace, Program::Analyser)?;
-    let report = temporary::File::new().context("cannot make a file for the report")?;
+    let report = temporary::File::new()?;
     let output = Command::new(&analyser)
         .arg("report")
         .arg(description)

@@ -53,8 +53,7 @@ impl Log {
         kernel: &Path,
         take: impl FnMut(Entry) + Send + 'static,
     ) -> Result<Self> {
-        let folder =
-            temporary::Folder::new().context("cannot make a folder for the log's socket")?;
+        let folder = temporary::Folder::new()?;
         let listener =
             UnixListener::bind(socket(&folder)).context("cannot make a socket for the log")?;
         let coloured = if stderr().is_terminal() {

@@ -116,7 +116,7 @@ fn traced(
     // The reader is built before: an interruption may end the run, but not keep the trace from being written.
     let reader = programs::build(workspace, Program::Trace)?;
     let ram = temporary::File::new_in(workspace.target());
-    let ram = ram.context("cannot make a file for the machine's RAM")?;
+    let ram = ram.with_context(|| format!("cannot write to {}", workspace.target().display()))?;
     let keep = arguments.tracing.keep;
     let collection = Collection::start(&reader, &platform.name, ram.path(), trace, keep, true)?;
     let outcome = start(Some(ram.path()));

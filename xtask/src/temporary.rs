@@ -8,14 +8,18 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
+
+use crate::Result;
+
 /// A folder that no other user of the host can read.
 #[derive(Debug)]
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
     /// In the host's folder for such.
-    pub(crate) fn new() -> io::Result<Self> {
-        Self::new_in(std::env::temp_dir())
+    pub(crate) fn new() -> Result<Self> {
+        in_host_folder(|folder| Self::new_in(folder))
     }
 
     /// In the folder in which `path` is to be, which is made unless it exists.
@@ -50,8 +54,16 @@ pub(crate) struct File {
 
 impl File {
     /// In the host's folder for such.
-    pub(crate) fn new() -> io::Result<Self> {
-        Self::new_in(std::env::temp_dir())
+    pub(crate) fn new() -> Result<Self> {
+        in_host_folder(|folder| Self::new_in(folder))
+    }
+
+    /// The same, with these contents.
+    pub(crate) fn of(bytes: impl AsRef<[u8]>) -> Result<Self> {
+        let file = Self::new()?;
+        let written = fs::write(&file.path, bytes);
+        written.with_context(|| format!("cannot write {}", file.path.display()))?;
+        Ok(file)
     }
 
     /// In the folder in which `path` is to be, which is made unless it exists.
@@ -83,6 +95,12 @@ impl Drop for File {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
+}
+
+/// Makes something in the host's folder for such, which an error names.
+fn in_host_folder<T>(make: impl FnOnce(&Path) -> io::Result<T>) -> Result<T> {
+    let folder = std::env::temp_dir();
+    make(&folder).with_context(|| format!("cannot write to {}", folder.display()))
 }
 
 /// The folder in which `path` is; it is made unless it exists.
@@ -124,6 +142,18 @@ mod tests {
         let path = folder.path().to_path_buf();
         drop(folder);
         assert!(!path.exists(), "with what is in it");
+    }
+
+    #[test]
+    fn errors_name_the_place() {
+        assert_eq!(
+            fs::read(File::of("words").unwrap().path()).unwrap(),
+            b"words"
+        );
+        let error = in_host_folder(|folder| Folder::new_in(folder.join("none")));
+        let error = error.unwrap_err().to_string();
+        let folder = std::env::temp_dir();
+        assert_eq!(error, format!("cannot write to {}", folder.display()));
     }
 
     #[test]

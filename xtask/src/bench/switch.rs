@@ -1,8 +1,6 @@
 //! The suite `switch`: what a guest loses after a switch, until its working set is in the caches again.
 
-use std::fs;
-
-use anyhow::{Context, bail};
+use anyhow::bail;
 
 use super::measurement::{self, Measurement};
 use crate::cli::BenchArguments;
@@ -33,9 +31,7 @@ pub(super) fn require_no_comparison(arguments: &BenchArguments) -> Result<()> {
 
 /// Shows the cost of a switch, as the analyser fits it to the results.
 pub(super) fn show(workspace: &Workspace, measured: &[Measurement]) -> Result<()> {
-    let file = temporary::File::new().context("cannot make a file for the results")?;
-    fs::write(file.path(), measurement::format_list(measured)?)
-        .context("cannot write the file for the results")?;
+    let file = temporary::File::of(measurement::format_list(measured)?)?;
     analyse::switch(workspace, file.path(), None)?;
     Ok(())
 }

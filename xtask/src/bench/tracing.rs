@@ -220,7 +220,7 @@ impl Bench<'_> {
 
     /// The kernel entries in a trace, which is in a machine's RAM.
     fn entries_in(&self, ram: &Path) -> Result<Vec<u8>> {
-        let trace = temporary::File::new().context("cannot make a file for the trace")?;
+        let trace = temporary::File::new()?;
         let reader = programs::build(self.workspace, Program::Trace)?;
         let board = &self.platform.name;
         let collection =

@@ -2,7 +2,6 @@
 //! end. Only printed results count: a run that ends unexpectedly is a failure.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -325,9 +324,7 @@ impl Run<'_> {
         let reader = programs::build_by_profile(self.workspace, Program::Trace, "tool")?;
         let output = Command::new(&reader).arg("responses").arg(trace).output();
         let output = output.with_context(|| format!("cannot start {}", reader.display()))?;
-        let file = temporary::File::new_in(self.workspace.target())?;
-        fs::write(file.path(), programs::printed(output)?)
-            .context("cannot write the response times")?;
+        let file = temporary::File::of(programs::printed(output)?)?;
         analyse::complaint(
             self.workspace,
             &self.description(),

@@ -25,10 +25,10 @@ tests![
 const VERSION: usize = 0x8400_0000;
 /// `PSCI_FEATURES` (section 5.15), which tells of [`VERSION`] that it is there, by zero.
 const FEATURES: usize = 0x8400_000a;
-/// `CPU_ON` of 64-bit callers (section 5.4).
+/// `CPU_ON` of 64-bit callers.
 const CPU_ON: usize = 0xc400_0003;
 
-/// Errors of PSCI (section 5.2.2).
+/// Errors of PSCI ("Return error codes").
 const NOT_SUPPORTED: usize = -1_isize as usize;
 const INVALID_PARAMETERS: usize = -2_isize as usize;
 const ALREADY_ON: usize = -4_isize as usize;
@@ -62,7 +62,7 @@ fn the_firmware_answers(test: &mut Test) -> Outcome {
     Ok(())
 }
 
-/// As the calling convention (DEN 0028) says of any monitor. The other registers keep their values.
+/// As the calling convention says of any monitor; from version 1.1 on, the other registers keep their values (DEN 0028).
 fn unknown_functions_are_not_supported(test: &mut Test) -> Outcome {
     /// Of the range of the standard's services, but of none of them.
     const UNKNOWN: usize = 0x8400_fff0;

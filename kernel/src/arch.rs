@@ -121,7 +121,7 @@ pub trait ArchCap: Copy + core::fmt::Debug + PartialEq {
         false
     }
 
-    /// Whether this capability was issued from `IRQControl` (Arm's signals between cores).
+    /// Whether this capability was issued from `IRQControl` (software-generated interrupts on Arm).
     fn is_issued_from_irq_control(self) -> bool {
         false
     }
@@ -150,8 +150,8 @@ pub trait ArchCap: Copy + core::fmt::Debug + PartialEq {
     /// The capability with its rights restricted to `rights`.
     fn mask_rights(self, rights: Rights) -> Self;
 
-    /// The capability with new data (badge, guard or device identifier), `None` if the data is not valid.
-    /// Most kinds ignore it. `moved` says that the capability is moved, not copied.
+    /// The capability with new data (badge, guard or device identifier), `None` if the data is not valid. Most
+    /// kinds ignore it. `moved`: the capability is moved, not copied.
     fn update_data(self, _moved: bool, _data: usize) -> Option<Self> {
         Some(self)
     }
@@ -166,7 +166,7 @@ pub struct BootSpace<C> {
     pub asid_pool: C,
 }
 
-/// The result of a run.
+/// The exit status of a run, which [`Arch::exit`] reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// The run succeeded.
@@ -207,7 +207,7 @@ pub trait Arch: Sized + 'static {
 
     /// The time since boot. Never decreases.
     fn now(&self) -> Ticks;
-    /// Programs this core's timer. A time that has passed fires at once.
+    /// Programs this core's timer. A deadline that has passed fires immediately.
     fn set_deadline(&mut self, deadline: Ticks);
     /// The relation of ticks to microseconds.
     fn clock(&self) -> &Clock;
@@ -243,14 +243,14 @@ pub trait Arch: Sized + 'static {
     /// The thread is being deleted, or moves to another core: write back everything that this core's
     /// registers hold of it and forget it.
     fn release_thread(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>);
-    /// The user set or cleared [`abi::thread_flags::FPU_DISABLED`] of a thread.
+    /// An invocation has set or cleared [`abi::thread_flags::FPU_DISABLED`] of a thread.
     fn thread_flags_changed(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>);
 
     // ---- cores: only used in kernels for several cores
 
     /// A remote call of the architecture: an operation that one core requests of another.
     type Remote: Copy;
-    /// Sends an IPI: another core enters the kernel soon, with [`Interrupt::Core`].
+    /// Sends an IPI, by which another core enters the kernel with [`Interrupt::Core`].
     fn interrupt_core(&mut self, _core: usize) {}
     /// Carries out a remote call for the core in exclusive mode, which waits for it.
     fn perform(kernel: &mut Scheduler<Self>, remote: Self::Remote);
@@ -260,8 +260,8 @@ pub trait Arch: Sized + 'static {
     }
     /// Whether this core's registers hold state of a thread that its context does not.
     fn holds(&self, thread: Ptr<Thread<Self>>) -> bool;
-    /// Another core reads or changes the context of a thread: write back what this core's registers hold of
-    /// it, so far as that can be read or set by methods of the thread.
+    /// Another core reads or changes the context of a thread: write back what this core's registers hold of it,
+    /// as far as invocations of the thread can read or set it.
     fn write_back_thread(kernel: &mut Scheduler<Self>, thread: Ptr<Thread<Self>>) {
         Self::release_thread(kernel, thread);
     }

@@ -11,13 +11,13 @@ pub const CORES: usize = match option_env!("ESCAPEMENT_CORES") {
     },
 };
 
-/// The most bytes of the queues of all cores, which have one for each domain, criticality and priority. Most of the memory
-/// of the kernel's image is theirs.
+/// An upper bound, in bytes, of the queues of all cores: each core has one for each domain, criticality and
+/// priority. They take up most of the kernel's memory.
 pub const QUEUES_SIZE: usize = CORES * abi::config::DOMAINS * abi::CRITICALITIES * (8 << 10);
-/// The most bytes of the state of a core beside its queues.
+/// An upper bound, in bytes, of the state of a core without its queues.
 pub const CORE_SIZE: usize = 8 << 10;
 
-/// Whether every kernel entry takes the entry lock exclusively, as with one big lock: for comparison.
+/// Whether every kernel entry takes the entry lock exclusively, like a big kernel lock: for comparison.
 pub const BIG_LOCK: bool = cfg!(feature = "big-lock");
 
 /// Sets of cores are words of 64 bits.

@@ -94,7 +94,7 @@ pub const fn ensure(holds: bool, error: Error) -> Result<(), Error> {
 /// Fails with [`Error::IllegalOperation`] unless `holds`.
 ///
 /// # Errors
-/// That one.
+/// If it does not hold.
 #[inline(always)]
 pub const fn allow(holds: bool) -> Result<(), Error> {
     ensure(holds, Error::IllegalOperation)

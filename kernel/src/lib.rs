@@ -29,7 +29,7 @@
 //! | 8 | [`invoke`] | invocations of objects: decode, check, perform | [`Invocation`](invoke::Invocation), [`Kernel`] |
 //! | 9 | [`fastpath`] | fast paths | [`Kernel`] |
 //! | 10 | [`syscall`], [`boot`] | the dispatcher; the first thread | [`Kernel`] |
-//! | none | [`arch`], [`trace`], [`console`], `threads`, `debugger`, `instruments`, `tracing`, `invariants` | the only interface to the hardware; the log; text for people; what a debugger reads; trace events; invariants | |
+//! | none | [`arch`], [`trace`], [`console`], `threads`, `debugger`, `instruments`, `tracing`, `invariants` | the only interface to the hardware; the log; the console; the list of threads; constants for debuggers; state of kernels that observe themselves; trace events; invariants | |
 //!
 //! # The path of a system call
 //! The architecture saves the registers and calls [`CoreHandle::handle_syscall`](cores::CoreHandle::handle_syscall). The dispatcher looks up the
@@ -120,7 +120,7 @@ use ipc::Ipc;
 
 pub use cores::Kernels;
 
-/// All mutable state of the kernel, as one core sees it. A core gets to it by entering, through
+/// All mutable state of the kernel, as one core sees it. A core obtains it by entering the kernel, through
 /// [`cores::CoreHandle`].
 ///
 /// Each layer with state has a type of its own, which contains that of the next lower layer and dereferences to it:

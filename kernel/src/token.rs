@@ -1,9 +1,9 @@
 //! Handles to kernel objects, and the token that is needed to access them.
 //!
-//! Kernel objects live in memory that users turned over from untyped memory, so Rust's ownership does not
-//! cover them. A [`Ptr`] is a handle: it may be copied and compared freely, but gives a reference only with
-//! [`Objects`], of which one exists per kernel entry. A shared reference borrows the token and a mutable one
-//! borrows it mutably, so two mutable references to one object cannot exist.
+//! Kernel objects live in memory that users have retyped, so Rust's ownership does not cover them. A [`Ptr`] is
+//! a handle: it may be copied and compared freely, but yields a reference only with [`Objects`], of which each
+//! core's kernel has one. A shared reference borrows the token and a mutable one borrows it mutably, so two
+//! mutable references to one object cannot exist.
 
 use core::fmt;
 use core::marker::PhantomData;

@@ -38,7 +38,7 @@ use ring::Wait;
 use ring::{id, number};
 pub(crate) use trace_format::{End, Move};
 
-/// User level has no ring.
+/// Without rings reserved at boot, user level shares none.
 #[cfg(not(feature = "tracing-from-boot"))]
 mod no_boot {
     pub(crate) const fn shared_bytes(_cores: usize) -> usize {
@@ -52,7 +52,7 @@ mod no_boot {
 #[cfg(not(feature = "tracing-from-boot"))]
 pub(crate) use no_boot::{shared_bytes, shared_rings};
 
-/// Programs mark points by the numbers that readers of traces know.
+/// The ABI and the trace format number the marks of programs alike.
 #[cfg(feature = "tracing")]
 const _: () = {
     use trace_format::Mark;
@@ -138,7 +138,7 @@ hooks! {
         });
     }
 
-    /// The current thread or the current context may be another one.
+    /// The current thread or the current context may have changed.
     fn trace_switch(&mut self) {
         self.switch();
     }
@@ -173,7 +173,7 @@ hooks! {
         }
     }
 
-    /// The head replenishment may be another one.
+    /// The head replenishment may have changed.
     fn trace_head(&mut self, context: Ptr<SchedContext<A>>) {
         if self.has_event(Kind::Head) && self[context].is_configured() {
             let head = self[context].head();
@@ -245,7 +245,7 @@ hooks! {
         }
     }
 
-    /// The thread marks this point by the system call `TraceMark`.
+    /// The thread has marked this point with the system call `TraceMark`.
     fn trace_mark(&mut self, thread: Ptr<Thread<A>>) {
         self.event(Kind::Marked, |this| {
             let context = &this[thread].context;

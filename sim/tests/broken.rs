@@ -132,7 +132,7 @@ const BROKEN: [Broken; 9] = [
         "low runs, and high could and has a higher priority",
     ),
     (
-        "a ready thread wants to run and has time",
+        "a ready thread is runnable and has budget",
         41_500,
         |kernel, threads| {
             kernel.core.current = Some(threads[1]);
@@ -176,7 +176,7 @@ const BROKEN: [Broken; 9] = [
 /// The same in the other scenario.
 const BROKEN_LENDING: [Broken; 2] = [
     (
-        "the top of a call stack knows its context",
+        "the top of a call chain knows its context",
         35_500,
         |kernel, threads| {
             let ThreadState::BlockedOnReply { reply } = kernel[threads[2]].state else {

@@ -11,13 +11,13 @@ use crate::cap::{CNode, Cap};
 use crate::invoke::emplace;
 use crate::slot::Slot;
 
-/// The most separate regions of RAM that are tracked; memory maps have only a few.
+/// The largest number of separate regions of RAM; memory maps have only a few.
 const REGIONS: usize = 64;
 
 /// Allocates RAM and the slots of the initial CNode.
 pub struct BootAllocator<A: Arch> {
     regions: [Range<usize>; REGIONS],
-    /// The place that is used before all others.
+    /// The region that is used before all others.
     place: Range<usize>,
     /// The initial CNode, and the index of its first unused slot.
     pub(super) cnode: CNode<A>,
@@ -25,8 +25,8 @@ pub struct BootAllocator<A: Arch> {
 }
 
 impl<A: Arch> BootAllocator<A> {
-    /// An allocator over the given RAM, with a new initial CNode of `2^radix` slots in it. If there are bytes for
-    /// objects `beside` it, CNode and objects lie together; otherwise where they are least in the way.
+    /// An allocator over the given RAM, with a new initial CNode of `2^radix` slots in it. With `beside`, the bytes
+    /// of further initial objects, CNode and objects lie together; otherwise `take` chooses a place for each.
     ///
     /// # Panics
     /// If there is not enough RAM for the CNode.
@@ -90,7 +90,7 @@ impl<A: Arch> BootAllocator<A> {
         }
     }
 
-    /// The first of the remaining regions of RAM that begin at this address or behind it.
+    /// The first of the remaining regions of RAM that begin at this address or above.
     #[cfg_attr(target_os = "none", optimize(size))]
     pub(super) fn free_region_from(&self, address: usize) -> Option<Range<usize>> {
         let rest = self.regions.iter();
@@ -99,7 +99,7 @@ impl<A: Arch> BootAllocator<A> {
     }
 }
 
-/// Sorts a few ranges by address. The library's functions for that have 4 KiB.
+/// Sorts a few ranges by address. The library's sort functions have 4 KiB of code.
 pub fn sort(ranges: &mut [Range<PhysAddr>]) {
     for end in 1..ranges.len() {
         for index in (1..=end).rev() {
@@ -110,8 +110,8 @@ pub fn sort(ranges: &mut [Range<PhysAddr>]) {
     }
 }
 
-/// Makes a region of its own, for a block of `2^bits` bytes and `beside` bytes behind it: as high as they fit into one
-/// region with the block aligned. `None` if they don't.
+/// Makes a separate region for a block of `2^bits` bytes, followed by `beside` bytes: as high as they fit into
+/// one region with the block aligned. `None` if they do not fit.
 #[cfg_attr(target_os = "none", optimize(size))]
 fn set_aside(
     regions: &mut [Range<usize>; REGIONS],
@@ -139,12 +139,12 @@ fn last_block(region: &Range<usize>, size: usize, bits: usize) -> Option<usize> 
 /// Cuts a block out of a region. Memory after the block becomes a region of its own.
 #[cfg_attr(target_os = "none", optimize(size))]
 fn cut(regions: &mut [Range<usize>; REGIONS], index: usize, block: Range<usize>) {
-    let behind = block.end..regions[index].end;
+    let after = block.end..regions[index].end;
     regions[index].end = block.start;
-    if !behind.is_empty()
+    if !after.is_empty()
         && let Some(free) = regions.iter_mut().find(|region| region.start >= region.end)
     {
-        *free = behind;
+        *free = after;
     }
 }
 

@@ -39,9 +39,9 @@ pub struct BootParameters<'a> {
     pub nodes: usize,
     /// Levels of I/O page tables; all ones if there is no I/O memory management.
     pub io_page_table_levels: usize,
-    /// Where a tool has laid out the system that computes where free memory is: the bytes of the initial address space,
-    /// with all its tables. Such a tool reckons that the initial objects lie together, at the end of RAM: the CNode, and
-    /// directly behind it the others.
+    /// If a tool that computes the free memory itself has laid out the system: the bytes of the initial address
+    /// space with all its tables. Such a tool assumes that the initial objects lie together at the end of RAM,
+    /// the CNode first.
     pub laid_out: Option<usize>,
 }
 
@@ -108,7 +108,7 @@ struct Layout {
     /// Bytes of extra boot information, and of the memory for it.
     extra_length: usize,
     extra: Range<usize>,
-    /// Rings of trace events that user level empties.
+    /// Rings of trace events that user level reads.
     rings: Range<usize>,
 }
 
@@ -139,8 +139,8 @@ impl Layout {
         }
     }
 
-    /// log2 of the number of slots of the initial CNode: as configured, or more if a large image would take more than
-    /// half of them. So whatever the image, at least half are left for the thread's own use, which grows with it.
+    /// log2 of the number of slots of the initial CNode: as configured, or more if a large image would take more
+    /// than half of them. So at least half are left for the thread's own use, whatever the size of the image.
     fn cnode_radix(&self) -> usize {
         /// Slots for untyped memory, fixed slots, and one SchedControl for each core.
         const OTHERS: usize = MAX_BOOT_UNTYPEDS + slots::FIRST_DYNAMIC + crate::config::CORES;
@@ -302,7 +302,7 @@ fn provide_extra<A: Arch>(
     provide_frames(kernel, boot, space, layout.extra.clone(), memory)
 }
 
-/// Provides the frames of the rings of trace events that user level empties, mapped from `address` on.
+/// Provides the frames of the rings of trace events that user level reads, mapped from `address` on.
 fn provide_rings<A: Arch>(
     kernel: &mut Kernel<A>,
     boot: &mut BootAllocator<A>,

@@ -6,8 +6,8 @@ use crate::arch::Arch;
 use crate::cores::CoreHandle;
 use crate::sync::spin_loop;
 
-/// What the cores tell each other until all of them can run threads. The boot core starts one core after the other;
-/// each makes its kernel, reports that it is ready, and waits. When all are ready, the boot core releases them.
+/// What the cores signal to each other until all of them can run threads. The boot core starts one core after the
+/// other; each makes its kernel, reports that it is ready, and waits. When all are ready, the boot core releases them.
 pub struct Startup {
     /// Number of cores that are ready.
     ready: AtomicUsize,

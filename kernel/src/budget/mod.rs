@@ -1,10 +1,10 @@
-//! Arithmetic of replenishments: pure, without kernel state.
+//! The arithmetic of replenishments, as pure functions without kernel state.
 //!
-//! A scheduling context with budget *C* and period *T* is a sporadic server (Sprunt, Sha, Lehoczky,
-//! "Aperiodic task scheduling for hard-real-time systems", 1989; with the corrections of Stanovich et al.,
-//! "Defects of the POSIX sporadic server", 2010). It keeps a list of replenishments, each a time and an
-//! amount: from that time on, the amount may be used. An amount that was used is replenished one period after
-//! it became available. Two invariants hold:
+//! A scheduling context with budget *C* and period *T* is a sporadic server (Sprunt, Sha, Lehoczky, "Aperiodic
+//! task scheduling for hard-real-time systems", 1989; with the corrections of Stanovich et al., "Defects of the
+//! POSIX sporadic server", 2010). It keeps a list of replenishments, each an amount and the time from which it
+//! may be used. An amount that was used is replenished one period after it became available. Two invariants
+//! hold:
 //!
 //! * the amounts add up to the budget;
 //! * the replenishments are in order and do not overlap: each ends (time + amount) no later than

@@ -42,7 +42,7 @@ impl<'a> Refills<'a> {
         }
     }
 
-    /// The replenishment that is used now, or next.
+    /// The head: the replenishment that is used now, or next.
     #[inline(always)]
     pub fn head(&self) -> Refill {
         self.entries[self.ring.front()].refill(self.origin)
@@ -68,13 +68,13 @@ impl<'a> Refills<'a> {
         *self.ring = RefillRing::new(capacity);
     }
 
-    /// Starts afresh: the whole budget is available from `now` on.
+    /// Resets the list: the whole budget is available from `now` on.
     pub fn start(&mut self, capacity: usize, now: Ticks, budget: Ticks) {
         self.clear(capacity);
         self.push(Refill::new(now, budget));
     }
 
-    /// Starts afresh as a round-robin [`Slice`](super::Slice).
+    /// Resets the list to a full round-robin [`Slice`](super::Slice).
     pub fn start_round_robin(&mut self, now: Ticks, budget: Ticks) {
         self.start(2, now, budget);
         self.push(Refill::new(now, Ticks::ZERO));
@@ -114,14 +114,14 @@ impl<'a> Refills<'a> {
         let total = self.entries[last].total.wrapping_add(refill.amount.0);
         let (entry, time) = match (tail.end() < refill.time, len == self.ring.capacity()) {
             (true, false) => (self.ring.extend(), refill.time),
-            // The list is full. The last one is delayed, so that together they end when the new one would.
+            // The list is full: merged into the last one, which is delayed so that it ends when the new one would.
             (true, true) => (last, Ticks(refill.time.0 - tail.amount.0)),
             (false, _) => (last, tail.time),
         };
         self.entries[entry] = Entry { time, total };
     }
 
-    /// All replenishments were used and come back later: adds the used amount to all totals.
+    /// All replenishments were used and return after `delay`: the used amount is added to all totals.
     fn advance(&mut self, delay: Ticks, used: Ticks) {
         for position in 0..self.ring.len() {
             let entry = self.entry_mut(position);
@@ -142,9 +142,9 @@ impl<'a> Refills<'a> {
         self.use_part(head, usage, period);
     }
 
-    /// The same if too little of the head would be left. Whole replenishments are taken from the head first; the
-    /// last one is split. A head below `minimum` would not suffice to enter and leave the kernel, so it is merged
-    /// into its successor.
+    /// The same if less than `minimum` of the head would be left. Whole replenishments are taken from the head
+    /// first; the last one is split. A head below `minimum` would not suffice to enter and leave the kernel, so
+    /// it is merged into its successor.
     #[inline(never)]
     fn charge_whole(&mut self, mut usage: Ticks, (budget, period): (Ticks, Ticks), minimum: Ticks) {
         if usage >= budget {
@@ -163,7 +163,7 @@ impl<'a> Refills<'a> {
         self.use_rest(usage, period, minimum);
     }
 
-    /// Less than the head was used. If less than the smallest budget is left of it, it is merged into its successor.
+    /// Charges less than the head. If less than the smallest budget is left, it is merged into its successor.
     #[inline(always)]
     fn use_rest(&mut self, usage: Ticks, period: Ticks, minimum: Ticks) {
         let head = self.head();
@@ -177,8 +177,8 @@ impl<'a> Refills<'a> {
 
     /// Charges the whole budget `times` times, which delays all replenishments by as many periods.
     ///
-    /// This happens when the machine itself stood still, as an emulator does on a busy host: a step for each budget
-    /// would take long.
+    /// This happens when the machine itself was not executed for a while, as an emulator on a busy host; one
+    /// step per budget would take too long.
     pub(super) fn charge_budgets(&mut self, times: u64, budget: Ticks, period: Ticks) {
         let delay = Ticks(period.0.saturating_mul(times));
         self.advance(delay, Ticks(budget.0.wrapping_mul(times)));
@@ -197,9 +197,9 @@ impl<'a> Refills<'a> {
         });
     }
 
-    /// All of the head was used, right after its predecessor: it moves to the end and keeps its distance to
-    /// that, so that no merge is needed. Only the former first and last replenishment can come to touch each
-    /// other.
+    /// All of the head was used, right after its predecessor, which was moved to the end, too. The head follows
+    /// it at the same distance as before, so no merge is needed: only the former first and last replenishment
+    /// can become adjacent.
     fn rotate_head(&mut self, budget: Ticks, period: Ticks) {
         let Entry { time, total } = self.entry(0);
         self.origin = total;
@@ -300,8 +300,8 @@ impl<'a> Refills<'a> {
         used
     }
 
-    /// The thread can use its budget from now on: unused budget counts from `now`, and replenishments that
-    /// are due by the time the head is used up are merged into it.
+    /// The thread becomes runnable: unused budget counts from `now`, and replenishments that are due by the
+    /// time the head is used up are merged into it.
     ///
     /// Replenishments do not overlap, so all that follow one that is due too late are due too late as well: a
     /// binary search finds it, and the number of steps is the logarithm of the length of the list.

@@ -119,7 +119,7 @@ impl RefillRing {
         self.head as usize
     }
 
-    /// The index before that of an entry which is not the head.
+    /// The index of the entry before `index`, which is not that of the head.
     #[inline(always)]
     pub const fn before(&self, index: usize) -> usize {
         if index == 0 {

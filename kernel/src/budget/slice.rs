@@ -29,7 +29,7 @@ impl Slice<'_> {
         used.total = used.total.wrapping_add(usage.0);
     }
 
-    /// Gives up the remaining timeslice, and starts a full one.
+    /// Forfeits the remaining timeslice, and starts a full one.
     #[inline(always)]
     pub const fn give_up(&mut self) {
         // If all of it were used, the used total would exceed the remaining total by the budget.

@@ -62,7 +62,7 @@ impl<A: Arch> Capabilities<A> {
     }
 
     /// Fills an empty slot and inserts it in the list directly after `before`.
-    fn insert_behind(
+    fn insert_after(
         &mut self,
         before: Ptr<Slot<A>>,
         slot: Ptr<Slot<A>>,
@@ -89,7 +89,7 @@ impl<A: Arch> Capabilities<A> {
 
     /// Puts a new capability, packed, into an empty slot, as an original child of the one in `parent`.
     pub fn insert_child(&mut self, parent: Ptr<Slot<A>>, slot: Ptr<Slot<A>>, cap: RawCap) {
-        self.insert_behind(parent, slot, cap, Marks::HEAD);
+        self.insert_after(parent, slot, cap, Marks::HEAD);
     }
 
     /// Puts a copy, or a capability issued from a control capability, into an empty slot after its source.
@@ -112,7 +112,7 @@ impl<A: Arch> Capabilities<A> {
         } else {
             Marks::empty()
         };
-        self.insert_behind(source, slot, cap.pack(), marks);
+        self.insert_after(source, slot, cap.pack(), marks);
     }
 
     /// [`Capabilities::insert_copy`] of a capability that does not change, and whose copy heads no family of its own.
@@ -120,7 +120,7 @@ impl<A: Arch> Capabilities<A> {
     pub(crate) fn insert_same(&mut self, source: Ptr<Slot<A>>, slot: Ptr<Slot<A>>) {
         let cap = self[source].raw();
         debug_assert!(Cap::<A>::is_copied_as_is(cap));
-        self.insert_behind(source, slot, cap, Marks::empty());
+        self.insert_after(source, slot, cap, Marks::empty());
     }
 
     /// Empties a slot and removes it from the tree; its children become children of its ancestor.

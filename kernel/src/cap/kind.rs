@@ -88,7 +88,7 @@ impl UntypedCap {
 pub struct BadgedCap<T> {
     /// The object.
     pub object: Ptr<T>,
-    /// The badge that receivers get with a message; of a notification, the bits that a signal sets.
+    /// The badge that receivers get with a message; for a notification, the bits that a signal sets.
     pub badge: usize,
     /// The rights of its holder.
     pub rights: Rights,

@@ -150,7 +150,7 @@ impl Packing {
     pub const OBJECT: Field = field::OBJECT;
     /// A CNode's radix.
     pub const RADIX: Field = field::RADIX;
-    /// Whether a CNode's guard and radix leave bits of an address over.
+    /// Whether a CNode's guard and radix leave address bits for further levels.
     pub const SPLIT: Field = field::SPLIT;
     /// A CNode's guard.
     pub const GUARD: Field = field::GUARD;
@@ -355,8 +355,8 @@ impl<A: Arch> Cap<A> {
     }
 }
 
-/// The handle of an object at an address from a capability. Unchecked, so that the compiler can remove it
-/// where a decoded kind is not used.
+/// The handle of an object at an address from a capability. Unchecked, so that the compiler can remove it where
+/// the decoded kind is not used.
 #[inline(always)]
 const fn object<T>(address: usize) -> Ptr<T> {
     let pointer = core::ptr::with_exposed_provenance_mut::<T>(address);

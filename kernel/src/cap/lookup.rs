@@ -83,7 +83,7 @@ impl<A: Arch> Path<A> {
         }
     }
 
-    /// The same of a whole address, if the root is a CNode.
+    /// The same for a full-width address, if the root is a CNode.
     fn whole(root: Cap<A>, address: usize) -> Result<Self, LookupFailure> {
         match root {
             Cap::CNode(cnode) => Ok(Self::begin(cnode, address, WORD_BITS)),

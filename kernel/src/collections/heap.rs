@@ -26,15 +26,15 @@ impl<T: Linked> Heap<T> {
     /// The empty queue.
     pub const EMPTY: Self = Self { root: None };
 
-    /// The member with the least key; of several, the one with the earliest turn.
+    /// The member with the least key; of several, the one with the earliest arrival.
     pub const fn first(&self) -> Option<Ptr<T>> {
         self.root
     }
 
-    /// Adds a member that is in no queue. Turns are assigned in ascending order and may wrap around.
-    pub fn insert(&mut self, objects: &mut Objects, member: Ptr<T>, key: u64, turn: u32) {
+    /// Adds a member that is in no queue. Arrival numbers ascend, and may wrap around.
+    pub fn insert(&mut self, objects: &mut Objects, member: Ptr<T>, key: u64, arrival: u32) {
         let links = objects[member].links_mut();
-        (links.key, links.turn, links.rank) = (key, turn, 1);
+        (links.key, links.arrival, links.rank) = (key, arrival, 1);
         (links.parent, links.children) = (None, [None; 2]);
         self.root = merge(objects, self.root, Some(member));
     }
@@ -72,7 +72,7 @@ impl<T: Linked> Heap<T> {
         // side, so the number of changed nodes is at most the number of ranks.
         let mut next = Some(parent);
         while let Some(node) = next
-            && rank_anew(objects, node)
+            && update_rank(objects, node)
         {
             next = objects[node].links().parent;
         }
@@ -83,7 +83,7 @@ impl<T: Linked> Heap<T> {
 fn precedes<T: Linked>(objects: &Objects, one: Ptr<T>, other: Ptr<T>) -> bool {
     let (one, other) = (objects[one].links(), objects[other].links());
     if one.key == other.key {
-        (one.turn.wrapping_sub(other.turn) as i32) < 0
+        (one.arrival.wrapping_sub(other.arrival) as i32) < 0
     } else {
         one.key < other.key
     }
@@ -128,14 +128,14 @@ fn merge<T: Linked>(
         last = next;
     }
     while let Some(node) = last {
-        rank_anew(objects, node);
+        update_rank(objects, node);
         last = objects[node].links().parent;
     }
     root
 }
 
 /// Moves the child of smaller rank to the right. Returns whether the rank of the node itself changed.
-fn rank_anew<T: Linked>(objects: &mut Objects, node: Ptr<T>) -> bool {
+fn update_rank<T: Linked>(objects: &mut Objects, node: Ptr<T>) -> bool {
     let [left, right] = objects[node].links().children;
     let (left_rank, right_rank) = (rank(objects, left), rank(objects, right));
     let links = objects[node].links_mut();
@@ -169,21 +169,21 @@ mod tests {
         #[test]
         fn agrees_with_a_sorted_list(
             steps in prop::collection::vec((0usize..60, 0u64..12), 1..400),
-            first_turn: u32,
+            first_arrival: u32,
         ) {
             // SAFETY: the only token of this test's members.
             let mut objects = unsafe { Objects::new() };
             let all = members(60);
             let mut heap = Heap::EMPTY;
-            let mut turn = first_turn;
+            let mut arrival = first_arrival;
             let mut model: Vec<(u64, usize)> = Vec::new();
             for (index, key) in steps {
                 if let Some(place) = model.iter().position(|entry| entry.1 == index) {
                     heap.remove(&mut objects, all[index]);
                     model.remove(place);
                 } else {
-                    heap.insert(&mut objects, all[index], key, turn);
-                    turn = turn.wrapping_add(1);
+                    heap.insert(&mut objects, all[index], key, arrival);
+                    arrival = arrival.wrapping_add(1);
                     let place = model.iter().position(|entry| entry.0 > key).unwrap_or(model.len());
                     model.insert(place, (key, index));
                 }

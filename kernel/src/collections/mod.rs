@@ -29,7 +29,7 @@ pub struct Links<T> {
     key: u64,
     /// In a [`Heap`]: the length of the right spine, and the order among equals.
     rank: u32,
-    turn: u32,
+    arrival: u32,
 }
 
 /// Offsets for fast paths in assembly.
@@ -55,7 +55,7 @@ impl<T> Links<T> {
         previous: None,
         key: 0,
         rank: 0,
-        turn: 0,
+        arrival: 0,
     };
 
     /// The key under which the member was inserted into an [`OrderedQueue`] or [`Heap`], or that was set for
@@ -66,7 +66,7 @@ impl<T> Links<T> {
 
     /// Removes the only member from its queue.
     #[inline(always)]
-    pub const fn leave_alone(&mut self) {
+    pub const fn unlink_only(&mut self) {
         (self.next, self.previous) = (None, None);
     }
 
@@ -140,7 +140,7 @@ mod tests {
         let member = members(1)[0];
         let mut ring = Ring::EMPTY;
         ring.push_back(&mut objects, member);
-        objects[member].links_mut().leave_alone();
+        objects[member].links_mut().unlink_only();
         let links = objects[member].links();
         assert!(links.next.is_none() && links.previous.is_none());
     }

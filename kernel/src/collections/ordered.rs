@@ -167,7 +167,7 @@ impl<T: Linked, const BITS: u32> OrderedQueue<T, BITS> {
     pub fn remove(&mut self, objects: &mut Objects, member: Ptr<T>) {
         if self.only(objects) == Some(member) {
             self.root = None;
-            return objects[member].links_mut().leave_alone();
+            return objects[member].links_mut().unlink_only();
         }
         let is_leader = self.root == Some(member) || objects[member].links().parent.is_some();
         let mut ring = Ring::starting_with(Some(member));

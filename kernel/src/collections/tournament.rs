@@ -15,8 +15,8 @@ use crate::time::Ticks;
 ///
 /// A node without an event below it may name any priority there: none of them has a time.
 ///
-/// Most often the highest priority with an event decides a query: it is the one that is due, or the only one from
-/// which on there may be an event. A bitmap finds it without a walk through the tree.
+/// Most queries are answered by the highest priority with an event: it is due itself, or no other is within the
+/// range of the query. A bitmap finds it without a walk through the tree.
 #[derive(Debug)]
 pub struct Tournament {
     instants: [Ticks; PRIORITIES],
@@ -88,7 +88,7 @@ impl Tournament {
         if self.awaited.has_others_in_word(priority) {
             return self.replay(Self::above(priority), priority ^ 1, priority, instant);
         }
-        // Below the node of this word there is no match.
+        // No other priority in this word has an event, so there are no matches below the word's node.
         let top = (ROOT << (u8::BITS - WORD_BITS)) | priority >> WORD_BITS;
         if instant < Ticks::NEVER {
             let mut node = Self::above(priority);

@@ -1,4 +1,4 @@
-//! Traversal of queues, for invariant checks and tests. The kernel itself never does this.
+//! Traversal of queues, for invariant checks and tests. The kernel proper never traverses a queue.
 //!
 //! Each check has a `reach`, the largest number of members that it reads; members beyond it are assumed to be
 //! in order. `usize::MAX` checks all members.
@@ -178,7 +178,7 @@ impl<T: Linked> Heap<T> {
             let [left, right] = links.children;
             let in_order = [left, right].into_iter().flatten().all(|child| {
                 let below = objects[child].links();
-                let later = (below.turn.wrapping_sub(links.turn) as i32) > 0;
+                let later = (below.arrival.wrapping_sub(links.arrival) as i32) > 0;
                 below.parent == Some(member)
                     && (below.key > links.key || below.key == links.key && later)
             });
@@ -430,10 +430,10 @@ mod tests {
     ///         5 (2)
     /// ```
     fn heap() -> Scene<Heap<Member>> {
-        let turn = core::cell::Cell::new(0);
+        let arrival = core::cell::Cell::new(0);
         Scene::new(Heap::EMPTY, &[1, 1, 5, 3], |heap, objects, member, key| {
-            turn.set(turn.get() + 1);
-            heap.insert(objects, member, key, turn.get());
+            arrival.set(arrival.get() + 1);
+            heap.insert(objects, member, key, arrival.get());
         })
     }
 
@@ -453,14 +453,14 @@ mod tests {
                 scene.links(2).key = 0
             }),
             (
-                "a child with the same key and an earlier turn",
+                "a child with the same key and an earlier arrival",
                 1,
                 &|scene| {
-                    scene.links(1).turn = 0;
+                    scene.links(1).arrival = 0;
                 },
             ),
-            ("a child with the same key and turn", 1, &|scene| {
-                scene.links(1).turn = 1;
+            ("a child with the same key and arrival", 1, &|scene| {
+                scene.links(1).arrival = 1;
             }),
             ("a rank that is too high", 1, &|scene| {
                 scene.links(0).rank += 1;

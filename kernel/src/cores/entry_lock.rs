@@ -81,17 +81,17 @@ impl<A: Arch> EntryLock<A> {
         self.core
     }
 
-    /// Never, in a kernel for one core.
+    /// Whether this core is in shared mode; never in a single-core kernel.
     pub(crate) fn is_shared(&self) -> bool {
         CORES > 1 && self.mode == Mode::Shared
     }
 
-    /// Whether this core has waited in its current entry; never, in a kernel for one core.
+    /// Whether this core has waited in its current entry; never in a single-core kernel.
     pub(crate) fn has_waited(&self) -> bool {
         CORES > 1 && self.waited
     }
 
-    /// Always, in a kernel for one core.
+    /// Whether this core is in exclusive mode; always in a single-core kernel.
     pub(crate) fn is_exclusive(&self) -> bool {
         CORES == 1 || self.mode == Mode::Exclusive
     }

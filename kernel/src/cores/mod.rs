@@ -4,11 +4,11 @@
 //! changes and exists once in the system is replicated in every kernel ([`Exclusive::each_core`]). So a
 //! core-local system call writes nothing that another core reads.
 //!
-//! An operation that needs more takes the entry lock (`BigReaderLock` in `sync`) in *exclusive mode*. Then it may
-//! access the schedulers of other cores: a *remote access*. Those cores find out what has changed at their next
-//! kernel entry; an IPI at the end of the operation makes this soon. Here is the storage of the kernels (`handle` has
-//! the way to one), and a core's side of the entry lock. The module `entry` takes the lock, and `sched` has the
-//! remote accesses.
+//! An operation that needs more takes the entry lock (`BigReaderLock` in `sync`) in *exclusive mode*. Then it
+//! may access the schedulers of other cores: a *remote access*. Those cores find out what has changed at their
+//! next kernel entry, which an IPI at the end of the operation causes. This module has the storage of the
+//! kernels (`handle` gives access to one), and a core's side of the entry lock. The module `entry` takes the
+//! lock, and `sched` has the remote accesses.
 //!
 //! In a kernel for one core, the owning core of everything is this one, and its only kernel is stored here.
 //!
@@ -42,7 +42,7 @@ pub(crate) use shared::Shared;
 /// line (no false sharing).
 #[repr(C, align(64))]
 pub(crate) struct CoreStorage<A: Arch> {
-    /// At the beginning: to fast paths in assembly the address of the whole is that of the kernel.
+    /// The first field: fast paths in assembly take the address of the storage as that of the kernel.
     pub(crate) kernel: UnsafeCell<MaybeUninit<Kernel<A>>>,
     /// All cores, and the number of this one. Outside of the kernel, because this core reads them while another
     /// core may use its kernel.
@@ -52,7 +52,7 @@ pub(crate) struct CoreStorage<A: Arch> {
 /// The kernels of all cores, and the state between them.
 #[repr(C)]
 pub struct Kernels<A: Arch> {
-    /// At the beginning: fast paths in assembly for one core take the address of the whole for that of the kernel.
+    /// The first field: in single-core kernels, fast paths in assembly take its address as that of the kernel.
     storage: [CoreStorage<A>; CORES],
     pub(crate) shared: Shared<A>,
 }

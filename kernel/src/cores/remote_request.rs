@@ -4,12 +4,12 @@ use crate::arch::Arch;
 use crate::object::Thread;
 use crate::token::Ptr;
 
-/// A remote call. Tags from 1 leave zero for a mailbox without a request, so that the kernels are no part of the image.
+/// A remote call. Tags from 1 leave zero for an empty mailbox, so that the static kernels belong to `.bss`.
 #[repr(usize)]
 pub(crate) enum RemoteRequest<A: Arch> {
-    /// To write back what methods of a thread can read and set.
+    /// Write back what invocations of a thread can read and set.
     WriteBack(Ptr<Thread<A>>) = 1,
-    /// To write back all that it holds of a thread, and to forget the thread.
+    /// Write back all state of a thread, and forget the thread.
     Release(Ptr<Thread<A>>) = 2,
     /// An operation of the architecture.
     Arch(A::Remote) = 3,

@@ -20,7 +20,7 @@ pub(crate) enum BudgetCheck {
     Passed,
     /// It has the budget, but its context needs a budget check at each entry.
     NeedsCheck,
-    /// It has not, and its timeslice has ended.
+    /// It lacks the budget, and its timeslice has ended.
     Exhausted,
 }
 
@@ -109,7 +109,7 @@ impl<A: Arch> Kernel<A> {
         self.choose_again();
     }
 
-    /// The time has come at which `YieldToTimeout` ends the run of the current thread.
+    /// The timer of `YieldToTimeout` has expired and ends the run of the current thread.
     #[cold]
     fn end_by_timer(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
         self.trace_exhausted(context, End::Timer);

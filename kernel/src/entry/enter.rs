@@ -48,9 +48,9 @@ impl<A: Arch> CoreHandle<A> {
         kernel
     }
 
-    /// Waits for the entry lock, to hold it as `then` says. No reference to this core's kernel exists meanwhile,
-    /// except while this core carries out a remote call. Other cores see the current thread as if it had not
-    /// entered the kernel yet: they use its registers only after a remote call.
+    /// Waits for the entry lock, to hold it in mode `then`. No reference to this core's kernel exists
+    /// meanwhile, except while this core carries out a remote call. Other cores see the current thread as if it
+    /// had not entered the kernel yet: they use its registers only after a remote call.
     #[cold]
     #[inline(never)]
     fn wait_for_entry_lock(&mut self, then: Mode) {
@@ -58,11 +58,11 @@ impl<A: Arch> CoreHandle<A> {
             return;
         }
         let (kernels, core) = self.place();
-        let mut set_back = None;
+        let mut rewound = None;
         let handle_requests = || {
             self.handle_request(|kernel| {
-                if set_back.is_none() {
-                    set_back = kernel.set_current_back();
+                if rewound.is_none() {
+                    rewound = kernel.rewind_current();
                 }
             });
             // An emulator that runs the cores in turns switches to another one here.
@@ -80,7 +80,7 @@ impl<A: Arch> CoreHandle<A> {
         // A clock reading from before the wait does not decide about the time after it.
         kernel.entry_lock.clock_reading = None;
         kernel.trace_lock();
-        if let Some((thread, next)) = set_back {
+        if let Some((thread, next)) = rewound {
             kernel.continue_current(thread, next);
         }
     }
@@ -144,9 +144,9 @@ impl<A: Arch> Drop for Local<'_, A> {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// Sets the current thread back to its state before it entered the kernel. Returns the thread, and where it would
-    /// have continued.
-    pub(crate) fn set_current_back(&mut self) -> Option<(Ptr<Thread<A>>, usize)> {
+    /// Rewinds the current thread to the instruction by which it entered the kernel. Returns the thread, and
+    /// the address at which it would have continued.
+    pub(crate) fn rewind_current(&mut self) -> Option<(Ptr<Thread<A>>, usize)> {
         let thread = self.core.current?;
         let context = &mut self[thread].context;
         let next = context.next_pc();
@@ -154,7 +154,7 @@ impl<A: Arch> Kernel<A> {
         Some((thread, next))
     }
 
-    /// Undoes [`Kernel::set_current_back`]. A thread that was stopped, stalled or migrated since then continues as
+    /// Undoes [`Kernel::rewind_current`]. A thread that was stopped, stalled or migrated since then continues as
     /// its context says.
     fn continue_current(&mut self, thread: Ptr<Thread<A>>, next: usize) {
         if self.core.current == Some(thread) && matches!(self[thread].state, ThreadState::Running) {
@@ -166,8 +166,8 @@ impl<A: Arch> Kernel<A> {
         !core::mem::take(&mut self.entry_lock.remotely_modified)
     }
 
-    /// Sends an IPI to the cores that this core has modified in exclusive mode, so that they find out soon. A core
-    /// that waits for the entry lock finds out by itself.
+    /// Sends an IPI to the cores that this core has modified in exclusive mode, so that they enter the kernel.
+    /// A core that waits for the entry lock notices by itself.
     fn interrupt_accessed_cores(&mut self) {
         let kernels = self.entry_lock.kernels;
         let mut accessed_cores =

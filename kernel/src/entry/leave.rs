@@ -84,10 +84,10 @@ impl<A: Arch> Kernel<A> {
     /// The run succeeds if `last`, the thread that ran last, stopped itself. It fails if that thread is
     /// blocked, or if any fault found no handler.
     fn end_if_dead(&self, last: Option<Ptr<Thread<A>>>) {
-        let time_comes = self.core.release.is_awaited();
+        let awaits_release = self.core.release.is_awaited();
         let interrupts = self.irqs.iter().any(|line| line.is_issued);
-        // The future of other cores is not known here.
-        if time_comes || interrupts || self.is_ready_in_turns() || crate::config::CORES > 1 {
+        // Whether other cores still have threads to run is not known here.
+        if awaits_release || interrupts || self.is_ready_in_turns() || crate::config::CORES > 1 {
             return;
         }
         let stopped = last.is_some_and(|last| matches!(self[last].state, ThreadState::Inactive));

@@ -63,8 +63,8 @@ impl<A: Arch> Kernel<A> {
         !matches!(interrupt, Interrupt::Line(_)) && self.is_time_local()
     }
 
-    /// Whether the current thread can still run, by a new clock reading. False if the end of a limit, of a timer or of its
-    /// domain's turn has to be looked at, too.
+    /// Whether the current thread has budget left, by a new clock reading. False also if a limit or timer would
+    /// have to be checked.
     #[cold]
     pub(super) fn is_time_left(&mut self) -> bool {
         let now = self.arch.now();

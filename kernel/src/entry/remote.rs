@@ -28,16 +28,16 @@ impl<A: Arch> Local<'_, A> {
             || self.enter_after_remote_access(is_local)
     }
 
-    /// Whether this core has waited for others while the current thread used up what ends its run.
+    /// Whether this core has waited for the entry lock for longer than the current thread may be able to run.
     #[inline(always)]
     fn has_waited_too_long(&mut self) -> bool {
         self.entry_lock.has_waited() && !self.is_time_left()
     }
 
-    /// The same after this core was remotely modified, or has waited for longer than the current thread may run. The
-    /// modifications and the end of its timeslice take effect first: that ends like a kernel entry, with the choice of a
-    /// thread. If the current thread continues, its request is handled in this same entry. If it had to restart from user
-    /// mode, cores that keep entering in exclusive mode could starve it: each time, it would have to wait for them again.
+    /// [`Local::enter_for_thread`] after this core was remotely modified or has waited too long. The modifications
+    /// and the end of the timeslice take effect first, and a thread is chosen as at the end of an entry. If the
+    /// current thread continues, its request is handled in this same entry. If it had to restart from user mode,
+    /// cores that keep entering in exclusive mode could starve it: each time, it would have to wait for them again.
     ///
     /// An entry waits for the entry lock three times at most: at its beginning, in `apply_remote_changes` for the effects
     /// of the time that has passed, and for its request. After the second wait this core holds the lock
@@ -45,7 +45,7 @@ impl<A: Arch> Local<'_, A> {
     #[cold]
     fn enter_after_remote_access(&mut self, is_local: fn(&mut Kernel<A>) -> bool) -> bool {
         loop {
-            let entered = self.set_current_back();
+            let entered = self.rewind_current();
             self.apply_remote_changes();
             // A thread that a remote access has stopped is in another state. So is one that it has stalled:
             // its registers may have been written, and the new values count.
@@ -93,15 +93,15 @@ impl<A: Arch> Kernel<A> {
         current.is_some_and(|thread| matches!(self[thread].state, ThreadState::Running))
     }
 
-    /// Ends the current thread's turn, if a remote access found its head replenishment used up.
+    /// Ends the current thread's timeslice, if a remote access found its head replenishment used up.
     pub(crate) fn end_exhausted_slice(&mut self) {
         if core::mem::take(&mut self.entry_lock.timeslice_ended)
             && let (Some(thread), Some(context)) = (self.core.current, self.core.current_context)
             && self.is_schedulable(thread)
             && self[thread].membership == Membership::None
         {
-            // The time consumed since then is charged before the thread waits for more budget, and later time
-            // is not: this entry may take a while.
+            // The time consumed since then is charged before the thread waits for more budget; later time is
+            // not, as this entry may take long.
             self.detach_current_context(context);
             self.end_slice(thread, context, true);
         }

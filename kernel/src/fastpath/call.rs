@@ -33,7 +33,7 @@ enum What {
 struct Admission<A: Arch> {
     /// The first receiver, and whether it is the only one.
     first: (Ptr<Thread<A>>, bool),
-    /// The clock, by which it has the budget.
+    /// The clock reading by which it has the budget.
     reading: ClockReading,
     /// The threshold, and whether it is also a limit.
     time: Ticks,
@@ -127,7 +127,7 @@ impl<A: Arch> Kernel<A> {
         self.commit_reading(reading);
         self.take_receiver(cap.object, server, is_alone);
         self.track_call(caller, reply);
-        self.lend(context, caller, reply, server);
+        self.donate_by_call(context, caller, reply, server);
         self.write_fast_message(caller, server, what, cap.badge, transfer);
         self.switch_on_same_context(caller, server);
         Ok(server)
@@ -152,7 +152,7 @@ impl<A: Arch> Kernel<A> {
         self.commit_reading(Some(reading));
         self.take_receiver(cap.object, server, is_alone);
         self.track_call(caller, reply);
-        self.lend(context, caller, reply, server);
+        self.donate_by_call(context, caller, reply, server);
         self.set_limit(context, admission.time);
         self.deliver_message(caller, server, info, cap.badge);
         self.switch_on_charged_context(context, server);
@@ -208,7 +208,7 @@ impl<A: Arch> Kernel<A> {
         let sender = call.thread;
         let (receiver, is_alone) = self.first_receiver(cap.object)?;
         let reply = self.reply_of(receiver)?;
-        let reading = self.read_clock_if_paid()?;
+        let reading = self.read_clock_with_budget()?;
         let available = self.can_run(receiver, reading.now)?;
         self.is_decided_between(sender, receiver, reading.now)?;
 
@@ -243,8 +243,8 @@ impl<A: Arch> Kernel<A> {
         first.map(|first| (first, false)).ok_or(NotEligible)
     }
 
-    /// Not eligible unless a receiver waits behind an endpoint threshold that tells no budget, and for which the caller
-    /// has the budget.
+    /// Not eligible unless a receiver waits, the endpoint threshold does not report the budget to it, and the
+    /// caller has the budget.
     #[inline(never)]
     fn admitted_to(&self, endpoint: Ptr<Endpoint<A>>) -> Eligible<Admission<A>> {
         let EndpointThreshold { time, flags } = self[endpoint].threshold().ok_or(NotEligible)?;
@@ -255,7 +255,7 @@ impl<A: Arch> Kernel<A> {
         eligible(is_limited || flags == 0)?;
         self.is_on_this_core(self[endpoint].core())?;
         let context = self.core.current_context.ok_or(NotEligible)?;
-        let reading = self.read_clock_if_paid()?;
+        let reading = self.read_clock_with_budget()?;
         let left = self[context].head().amount;
         eligible(left.saturating_sub(reading.consumed) >= time + self.min_budget())?;
         let first = self.first_of(queue)?;
@@ -302,7 +302,7 @@ impl<A: Arch> Kernel<A> {
 
     /// Donates the context with the call; `reply` becomes the innermost of its call chain.
     #[inline(always)]
-    fn lend(
+    fn donate_by_call(
         &mut self,
         context: Ptr<SchedContext<A>>,
         caller: Ptr<Thread<A>>,

@@ -43,10 +43,10 @@ impl<A: Arch> Layout<A> {
     /// The scheduler; a kernel has the address of its part for communication.
     const SCHEDULER: usize = Ipc::<A>::SCHEDULER;
     const ENTRY_LOCK: usize = Self::SCHEDULER + offset_of!(Scheduler<A>, entry_lock);
-    /// Address of the word that tells other cores whether this core holds the entry lock. This and the other
+    /// Address of the word that shows other cores whether this core holds the entry lock. This and the other
     /// constants of the entry lock are used in multicore kernels only.
     pub const LOCK_STATE: usize = Self::ENTRY_LOCK + EntryLock::<A>::STATE;
-    /// Address of the byte that tells whether the entry lock is taken or requested exclusively.
+    /// Address of the byte that shows whether the entry lock is taken or requested exclusively.
     pub const LOCK_EXCLUSIVE: usize = Self::ENTRY_LOCK + EntryLock::<A>::EXCLUSIVE;
     /// Whether this core was remotely modified; 8 bits.
     pub const REMOTELY_MODIFIED: usize = Self::ENTRY_LOCK + EntryLock::<A>::REMOTELY_MODIFIED;

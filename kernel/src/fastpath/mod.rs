@@ -7,7 +7,7 @@
 //!
 //! | fast path | common case |
 //! |---|---|
-//! | `call` | a receiver waits with a reply object; it is passive, or its own context has enough budget; the caller has the budget that an endpoint threshold asks for, which tells no budget |
+//! | `call` | a receiver waits with a reply object; it is passive, or its own context has enough budget; the caller has the budget for an endpoint threshold, which does not report it to the receiver |
 //! | `reply_recv` | a caller, or a faulted thread, waits for the reply, and no sender waits; a limit of the call is not reached |
 //! | `send` | a receiver waits that has its own context; or the capability is one to a reply object, and the caller has kept its context |
 //! | `recv` | no sender waits, the endpoint has no threshold, and another thread is ready to run |
@@ -21,9 +21,9 @@
 //! | `capability` | as for `call` and `reply_recv` with a passive server, and with one extra capability that is not one to memory |
 //!
 //! None of them is eligible for other messages with extra capabilities, idling contexts, or capability lookups of
-//! several levels; contexts with a timer only where it is set, where it expires, and where its thread calls a receiver
-//! that has its own context; those with a limit only where a call gets it, and where the reply ends it. Behind endpoint
-//! thresholds only calls are, and a passive server that waits again after its reply.
+//! several levels; contexts with a timer only where it is set, where it expires, and where its thread calls a
+//! receiver that has its own context; those with a limit only where a call gets it, and where the reply ends it. At
+//! endpoints with a threshold, only calls are eligible, and a passive server that waits again after its reply.
 //!
 //! # Time
 //! If a call donates its context, the current scheduling context stays the same, and so does the time at

@@ -11,23 +11,24 @@ use crate::object::{Reply, Thread, ThreadState};
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
-    /// Blocks the current thread until a message comes, and switches to the highest-priority ready thread. Like the
-    /// other one, it reads the registers anew, so that the frequent system calls beside it need not store them.
+    /// Blocks the current thread until a message comes, and switches to the highest-priority ready thread. Like
+    /// `fast_reply`, it loads its arguments from the register context: more frequent fast paths need not save
+    /// them.
     #[inline(never)]
     pub(super) fn fast_recv(&mut self, server: Ptr<Thread<A>>) -> Eligible<Ptr<Thread<A>>> {
-        // What most often makes it not eligible comes first: the other thread's context, and a sender.
+        // The conditions that most often fail come first: the other thread's context, and a waiting sender.
         let next = self.first_ready()?;
         let context = self.plain_context(next)?;
         let cap = self[server].context.get(CAP);
         let cap = Cap::decode_endpoint(self.find(server, cap)?).ok_or(NotEligible)?;
         self.is_on_this_core(self[cap.object].core())?;
         eligible(self[cap.object].has_no_senders())?;
-        let reading = self.read_clock_if_paid()?;
+        let reading = self.read_clock_with_budget()?;
         let available = self.is_first(next, context, reading)?;
         let reply = self[server].context.get(REPLY);
         let reply = self.reply_object(server, reply)?;
         let others = self.may_wait_for_call(server, &cap, reply)?;
-        // A threshold may take its context from it, and another thread may be blocked with the reply object.
+        // At a threshold it may lose its context; another thread may be blocked with the reply object.
         eligible(!self[cap.object].has_threshold() && self[reply].thread().is_none())?;
 
         self.wait_for_call(server, cap.object, others, reply);
@@ -52,7 +53,7 @@ impl<A: Arch> Kernel<A> {
         eligible(self[reply].is_in_no_call_chain() && !self[caller].fault.is_some())?;
         self.is_on_this_core(self[caller].core)?;
         let context = self.plain_context(caller)?;
-        let reading = self.read_clock_if_paid()?;
+        let reading = self.read_clock_with_budget()?;
         let available = self.has_budget_on(context, reading.now)?;
         self.is_decided_between(server, caller, reading.now)?;
 

@@ -62,7 +62,7 @@ impl<A: Arch> Kernel<A> {
         let transfer = prepare(self, reply_cap, caller)?;
 
         let reading = match self[reply].above {
-            Above::Context(lent) if lent == context && self[caller].sched_context.is_none() => {
+            Above::Context(same) if same == context && self[caller].sched_context.is_none() => {
                 self.may_run_on_donated_time(server, caller)?;
                 let reading = self.read_clock_if_needed()?;
                 self.commit_reading(reading);
@@ -74,12 +74,12 @@ impl<A: Arch> Kernel<A> {
                     && self[reply].below.is_none()
                     && !self[cap.object].has_threshold() =>
             {
-                let reading = self.read_clock_if_paid()?;
+                let reading = self.read_clock_with_budget()?;
                 let available = self.can_run(caller, reading.now)?;
                 self.runs_after_block(server, caller, reading.now)?;
                 Some((reading, available))
             }
-            Above::Limited(lent) if lent == context && transfer.is_none() => {
+            Above::Limited(same) if same == context && transfer.is_none() => {
                 eligible(fault.is_none())?;
                 return self.reply_within_limit(call, cap.object, others, reply, caller);
             }
@@ -100,7 +100,7 @@ impl<A: Arch> Kernel<A> {
             // Its call may have been cut off from a chain with a limit.
             self[caller].outer_limit = None;
         } else {
-            self.return_lent(context, server, reply, caller);
+            self.return_donated(context, server, reply, caller);
         }
         self.wait_for_call(server, cap.object, others, reply);
         match reading {
@@ -113,9 +113,9 @@ impl<A: Arch> Kernel<A> {
         Ok(caller)
     }
 
-    /// Returns a context that was lent with a call to the caller.
+    /// Returns a donated context to the caller.
     #[inline(always)]
-    fn return_lent(
+    fn return_donated(
         &mut self,
         context: Ptr<SchedContext<A>>,
         server: Ptr<Thread<A>>,
@@ -150,7 +150,7 @@ impl<A: Arch> Kernel<A> {
         self.commit_reading(Some(reading));
         self.deliver_message(server, caller, call.info, 0);
         self[caller].state = ThreadState::Running;
-        self.return_lent(context, server, reply, caller);
+        self.return_donated(context, server, reply, caller);
         // That was the only reason for a budget check.
         self[context].limit = None;
         self[context].flags.set(ContextFlags::NEEDS_CHECK, false);
@@ -172,8 +172,8 @@ impl<A: Arch> Kernel<A> {
         self[thread].context.restart();
     }
 
-    /// The threads that wait at an endpoint. Not eligible unless `server` may wait there, too, with a reply object: no
-    /// message or signal comes first. A threshold may take its context from it.
+    /// The threads that wait at an endpoint. Not eligible unless `server` may wait there, too, with a reply
+    /// object: no message or signal comes first. At an endpoint with a threshold it may lose its context.
     #[inline(always)]
     pub(super) fn may_wait_for_call(
         &self,

@@ -60,7 +60,7 @@ impl<A: Arch> Kernel<A> {
         badge: usize,
     ) -> Eligible<Ptr<Thread<A>>> {
         let (thread, is_alone) = self.first_of(queue)?;
-        let reading = self.read_clock_if_paid()?;
+        let reading = self.read_clock_with_budget()?;
         let available = self.can_run(thread, reading.now)?;
         self.is_decided_between(sender, thread, reading.now)?;
 
@@ -89,7 +89,7 @@ impl<A: Arch> Kernel<A> {
         self.commit_reading(Some(reading));
         let (own, other) = (self[current].priority, self[thread].priority);
         if other > own {
-            self.set_aside(current);
+            self.queue_current_front(current);
             self.switch_to_woken(thread, available);
             return thread;
         }
@@ -132,7 +132,7 @@ impl<A: Arch> Kernel<A> {
     ) -> Eligible<Ptr<Thread<A>>> {
         let next = self.first_ready()?;
         let context = self.plain_context(next)?;
-        let reading = self.read_clock_if_paid()?;
+        let reading = self.read_clock_with_budget()?;
         // The slow path takes back a context that the notification has lent.
         eligible(self[notification].sched_context.is_none())?;
         let available = self.is_first(next, context, reading)?;

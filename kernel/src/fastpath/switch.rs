@@ -29,7 +29,7 @@ impl<A: Arch> Kernel<A> {
     /// Reads the clock. Not eligible if the current scheduling context needs a budget check, or in kernels
     /// with several domains.
     #[inline(always)]
-    pub(super) fn read_clock_if_paid(&self) -> Eligible<ClockReading> {
+    pub(super) fn read_clock_with_budget(&self) -> Eligible<ClockReading> {
         eligible(abi::config::DOMAINS == 1)?;
         let reading = self.reading();
         eligible(reading.consumed < self.core.check_threshold)?;
@@ -47,14 +47,14 @@ impl<A: Arch> Kernel<A> {
         eligible(abi::config::DOMAINS == 1)?;
         let reading = self.reading();
         if reading.consumed >= self.core.check_threshold {
-            self.is_paid_beside_timer(current, context, reading)?;
+            self.has_budget_beside_timer(current, context, reading)?;
         }
         Ok(reading)
     }
 
     /// Not eligible unless a timer that has not expired is the only reason for a budget check, which passes.
     #[inline(never)]
-    fn is_paid_beside_timer(
+    fn has_budget_beside_timer(
         &self,
         current: Ptr<Thread<A>>,
         context: Ptr<SchedContext<A>>,
@@ -113,7 +113,7 @@ impl<A: Arch> Kernel<A> {
         if !self.arch.reads_clock_in_fast_paths() {
             return Ok(None);
         }
-        let reading = self.read_clock_if_paid()?;
+        let reading = self.read_clock_with_budget()?;
         eligible(reading.now < self.core.timer_deadline.time())?;
         eligible(reading.now < self.core.release.earliest(self.core.current_domain()))?;
         Ok(Some(reading))
@@ -126,7 +126,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     /// Not eligible unless `next` is the thread to run when the current thread has blocked and `next` has its
-    /// context. Later releases make the timer interrupt, see [`Kernel::switch_on_same_context`].
+    /// context. A later release interrupts by the timer, see [`Kernel::switch_on_same_context`].
     #[inline(always)]
     pub(super) fn may_run_on_donated_time(
         &self,
@@ -226,7 +226,7 @@ impl<A: Arch> Kernel<A> {
         Ok(available)
     }
 
-    /// Not eligible unless `next`, which is in a queue, continues without a step of the kernel's.
+    /// Not eligible unless `next`, which is in a queue, continues without further work of the kernel.
     #[inline(always)]
     pub(super) fn is_resumable(&self, next: Ptr<Thread<A>>) -> Eligible<()> {
         eligible(matches!(self[next].state, ThreadState::Running))?;
@@ -256,7 +256,7 @@ impl<A: Arch> Kernel<A> {
         self.is_none_due(PreemptionRank::of(after.into()), now)
     }
 
-    /// Not eligible unless `next` goes before all ready and due threads, if it is put at the front of its ready queue.
+    /// Not eligible unless `next` precedes all ready and due threads, if it is put at the front of its ready queue.
     #[inline(always)]
     pub(super) fn goes_first(&self, next: Ptr<Thread<A>>, now: Ticks) -> Eligible<()> {
         let priority = self[next].priority;
@@ -270,7 +270,7 @@ impl<A: Arch> Kernel<A> {
         PreemptionRank::of(self[next].priority.into())
     }
 
-    /// Switches to `next`, which has got the context of the thread `before`.
+    /// Switches to `next`, which has received the context of the thread `before`.
     #[inline(always)]
     pub(super) fn switch_on_same_context(&mut self, before: Ptr<Thread<A>>, next: Ptr<Thread<A>>) {
         self.core.current = Some(next);
@@ -281,7 +281,7 @@ impl<A: Arch> Kernel<A> {
         A::switch_to(self, Some(next));
     }
 
-    /// Charges the current context, whose limit has changed, and switches to `next`, which has got it.
+    /// Charges the current context, whose limit has changed, and switches to `next`, which has received it.
     pub(super) fn switch_on_charged_context(
         &mut self,
         context: Ptr<SchedContext<A>>,
@@ -332,7 +332,7 @@ impl<A: Arch> Kernel<A> {
 
     /// Puts the current thread, which is in no queue, at the front of its ready queue.
     #[inline(always)]
-    pub(super) fn set_aside(&mut self, current: Ptr<Thread<A>>) {
+    pub(super) fn queue_current_front(&mut self, current: Ptr<Thread<A>>) {
         let Scheduler {
             core, capabilities, ..
         } = &mut ***self;
@@ -342,7 +342,7 @@ impl<A: Arch> Kernel<A> {
 
     /// Puts the current thread, which is in no queue, at the end of its ready queue.
     #[inline(always)]
-    pub(super) fn set_behind(&mut self, current: Ptr<Thread<A>>) {
+    pub(super) fn queue_current_back(&mut self, current: Ptr<Thread<A>>) {
         let Scheduler {
             core, capabilities, ..
         } = &mut ***self;
@@ -361,9 +361,9 @@ impl<A: Arch> Kernel<A> {
         self.switch_context(next, available, false);
     }
 
-    /// Switches to `next`, which is in no queue, on its own context. Budget that was not used while other threads ran
-    /// is not made up for: a sporadic context loses it when its thread wakes up, a constant-bandwidth one whenever
-    /// another thread ran.
+    /// Switches to `next`, which is in no queue, on its own context. Budget that was not used while other
+    /// threads ran is not supplied later: a sporadic context loses it when its thread wakes up, a
+    /// constant-bandwidth one whenever another thread ran.
     #[inline(always)]
     pub(super) fn switch_context(
         &mut self,

@@ -54,7 +54,7 @@ impl<A: Arch> Kernel<A> {
         let reply = self.reply_of(server)?.ok_or(NotEligible)?;
         let available = self.can_run(server, reading.now)?;
         self.runs_after_block(thread, server, reading.now)?;
-        // Beside a ready thread with a criticality, the ready queues decide between threads of one priority.
+        // If a thread with a criticality is ready, the ready queues decide between threads of one priority.
         let domain = self.core.current_domain();
         let first = (self.core.ready).first_normal(domain, self[server].priority);
         eligible(first.is_some())?;
@@ -120,7 +120,7 @@ impl<A: Arch> Kernel<A> {
         eligible(current.is_none_or(|current| self[current].priority < self[next].priority))?;
 
         if let Some(current) = current {
-            self.set_aside(current);
+            self.queue_current_front(current);
         }
         self.take_due(next);
         self.switch_context(next, available, false);

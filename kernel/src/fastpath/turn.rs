@@ -20,8 +20,8 @@ struct Turn<A: Arch> {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// Replies to a thread, which runs until a time, and blocks the scheduler until the next message. It reads the
-    /// registers anew, so that the frequent system calls beside it need not store them.
+    /// Replies to a thread, which runs until a time, and blocks the scheduler until the next message. It loads its
+    /// arguments from the register context, so that the more frequent fast paths beside it need not save them.
     #[inline(never)]
     pub(super) fn fast_turn(&mut self, scheduler: Ptr<Thread<A>>) -> Eligible<Ptr<Thread<A>>> {
         let Turn {
@@ -37,7 +37,7 @@ impl<A: Arch> Kernel<A> {
         eligible(own == reply || self[own].thread().is_none())?;
         eligible(!self[cap.object].has_threshold())?;
         let others = self.may_wait_for_call(scheduler, &cap, own)?;
-        let reading = self.read_clock_if_paid()?;
+        let reading = self.read_clock_with_budget()?;
         eligible(reading.now < timer)?;
         let available = self.can_run_until(thread, reading.now, timer)?;
         self.goes_first(thread, reading.now)?;
@@ -59,8 +59,8 @@ impl<A: Arch> Kernel<A> {
         Ok(thread)
     }
 
-    /// Decodes the invocation. Not eligible unless the thread waits for the reply to a call, which lends nothing, or to
-    /// a timeout.
+    /// Decodes the invocation. Not eligible unless the thread waits for the reply to a call without donation,
+    /// or to a timeout.
     #[inline(always)]
     fn find_turn(&self, scheduler: Ptr<Thread<A>>) -> Eligible<Turn<A>> {
         const METHOD: usize = Method::SchedContextYieldToTimeout.number();

@@ -12,7 +12,7 @@ impl<A: Arch> Kernel<A> {
     #[inline(always)]
     pub(super) fn fast_yield(&mut self, call: &SystemCall<A>) -> Eligible<Ptr<Thread<A>>> {
         let thread = call.thread;
-        let reading = self.read_clock_if_paid()?;
+        let reading = self.read_clock_with_budget()?;
         let context = self.core.current_context.ok_or(NotEligible)?;
         let domain = self.core.current_domain();
         eligible(self[context].is_round_robin())?;
@@ -25,7 +25,7 @@ impl<A: Arch> Kernel<A> {
             .first_normal(domain, self[thread].priority)
             .ok_or(NotEligible)?;
         let next = match others {
-            // The ready queues decide between threads that are ready since the same tick by their criticality.
+            // Between threads that became ready in the same tick, the ready queues decide by criticality.
             Some(_) if self[context].criticality() > 0 => return Err(NotEligible),
             Some(next) => {
                 self.is_resumable(next)?;
@@ -45,7 +45,7 @@ impl<A: Arch> Kernel<A> {
             self.program_timer(rank);
             return Ok(thread);
         };
-        self.set_behind(thread);
+        self.queue_current_back(thread);
         self.switch_to_ready(next, available);
         Ok(next)
     }

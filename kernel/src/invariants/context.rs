@@ -35,7 +35,7 @@ pub fn check_context<A: Arch>(
     }
     let top = object.reply.map(|reply| kernel[reply].above);
     rules! { require;
-        "the top of a call stack knows its context":
+        "the top of a call chain knows its context":
             match top {
                 None => true,
                 Some(Above::Context(above) | Above::Limited(above)) => above == context,
@@ -84,13 +84,10 @@ fn check_refills<A: Arch>(
             (1..=object.refill_capacity()).contains(&count);
         "the replenishments add up to the budget":
             sum == object.budget || !is_all && sum < object.budget;
-        "the current replenishment is worth using": object.head().amount >= kernel.min_budget();
+        "the head replenishment holds the smallest budget": object.head().amount >= kernel.min_budget();
     }
     if object.is_round_robin() {
-        require(
-            count == 2,
-            "a time slice has a part that is left and a part that was used",
-        )
+        require(count == 2, "a timeslice has a remaining and a used part")
     } else {
         require(ordered, "replenishments are in order and do not overlap")
     }

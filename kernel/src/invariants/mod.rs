@@ -50,10 +50,7 @@ pub struct Violation {
 impl fmt::Display for Violation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rule, object } = self;
-        write!(
-            out,
-            "it should always hold that {rule}, but not for {object:#x}"
-        )
+        write!(out, "invariant violated by {object:#x}: {rule}")
     }
 }
 

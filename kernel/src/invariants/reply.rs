@@ -39,25 +39,25 @@ pub fn check_reply<A: Arch>(kernel: &Kernel<A>, reply: Ptr<Reply<A>>, reach: Rea
             CORES == 1 || core.is_none_or(|core| object.core() == core);
     }
     let is_stacked = !matches!(object.above, Above::None) || object.below.is_some();
-    require(is_call || !is_stacked, "only a call stands in a call stack")?;
+    require(is_call || !is_stacked, "only a call is in a call chain")?;
     match object.above {
         Above::None => {}
         Above::Reply(above) => require(
             kernel[above].below == Some(reply),
-            "the inner call of a call stack knows the outer one",
+            "the inner call of a call chain knows the outer one",
         )?,
         Above::Context(context) | Above::Limited(context) => require(
             kernel[context].reply == Some(reply),
-            "the context of a call stack knows its top",
+            "the context of a call chain knows its top",
         )?,
     }
     if let Some(below) = object.below {
         rules! { require;
-            "the outer call of a call stack knows the inner one":
+            "the outer call of a call chain knows the inner one":
                 matches!(kernel[below].above, Above::Reply(above) if above == reply);
         }
     }
-    require(ends(kernel, reply, reach), "a call stack has an end")
+    require(ends(kernel, reply, reach), "a call chain has an end")
 }
 
 /// Whether the call chain below ends: of two iterators, one twice as fast, both meet only in a cycle (Knuth,

@@ -43,7 +43,7 @@ impl QueuePosition {
         }
     }
 
-    /// Whether both queues are empty, as most of a core's thousands are, and the bitmap says so.
+    /// Whether both queues are empty, as most of a core's thousands are, and the bitmap shows it.
     #[inline(always)]
     fn is_unused<A: Arch>(self, core: &Core<A>) -> bool {
         let Self {
@@ -97,12 +97,12 @@ pub fn check_core<A: Arch>(kernel: &Kernel<A>) -> Check {
         require(
             kernel.core.ready.highest_rank(domain, kernel.core.level) == highest,
             domain.into(),
-            "the highest-priority ready queue is found",
+            "the bitmaps yield the highest-priority ready queue",
         )?;
         require(
             kernel.core.release.earliest(domain).0 == earliest,
             domain.into(),
-            "the first release of a domain is found",
+            "the first release of a domain is stored",
         )?;
     }
     check_timer_deadline(kernel)
@@ -167,7 +167,7 @@ pub(super) fn check_ready_queue<A: Arch>(
     let ring = position.ring(kernel);
     let require = |holds, rule| require(holds, position.priority.into(), rule);
     rules! { require;
-        "the bitmap of ready queues tells which are occupied":
+        "the bitmap of ready queues shows which are occupied":
             ready.is_occupied(position.domain, position.criticality, position.priority) != ring.is_empty();
         "a ready queue is well formed": ring.is_well_formed(&kernel.objects, reach.members);
     }
@@ -177,12 +177,12 @@ pub(super) fn check_ready_queue<A: Arch>(
         let Some(thread) = next else { break };
         let since = kernel[thread].links().key();
         rules! { require;
-            "ready threads stand in the order in which they became ready":
+            "ready threads are in the order in which they became ready":
                 before <= since && since <= kernel.core.now.0;
         }
         before = since;
         rules! { require;
-            "the membership of a thread in a ready queue says so":
+            "a thread in a ready queue has that membership":
                 kernel[thread].membership == Membership::Ready;
         }
         check_thread(kernel, thread, reach)?;
@@ -207,7 +207,7 @@ pub(super) fn check_release_queue<A: Arch>(
         require(
             kernel[thread].membership == Membership::Release,
             thread.address(),
-            "the membership of a thread in a release queue says so",
+            "a thread in a release queue has that membership",
         )?;
         check_thread(kernel, thread, reach)?;
         match kernel[thread].sched_context {
@@ -226,7 +226,7 @@ pub(super) fn check_release_queue<A: Arch>(
     require(
         found.map_or(u64::MAX, |(_, time)| time.0) <= first,
         position.priority.into(),
-        "no release is overlooked",
+        "the tournament yields no later release than the first",
     )?;
     Ok(first)
 }

@@ -31,14 +31,14 @@ pub fn check_slot<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> Check {
             agrees(previous, Slot::next) && agrees(next, Slot::previous);
     }
     let cap = kernel[slot].cap();
-    for (before, behind) in [
+    for (before, after) in [
         (previous.map(|other| kernel[other].cap()), Some(cap)),
         (Some(cap), next.map(|other| kernel[other].cap())),
     ] {
-        if let (Some(before), Some(behind)) = (before, behind) {
+        if let (Some(before), Some(after)) = (before, after) {
             rules! { require;
-                "memory has one type at a time, and what was made of untyped memory lies in the part that is given out":
-                    may_follow(&before, &behind);
+                "memory has one type at a time, and objects made from untyped memory are below its watermark":
+                    may_follow(&before, &after);
             }
         }
     }
@@ -47,14 +47,13 @@ pub fn check_slot<A: Arch>(kernel: &Kernel<A>, slot: Ptr<Slot<A>>) -> Check {
 
 /// Whether the memory of two neighbours in the derivation tree is consistent: disjoint, or of one object, or
 /// the second was created in the first.
-fn may_follow<A: Arch>(before: &Cap<A>, behind: &Cap<A>) -> bool {
-    let (Some((start, bits)), Some((other, other_bits))) = (before.memory(), behind.memory())
-    else {
+fn may_follow<A: Arch>(before: &Cap<A>, after: &Cap<A>) -> bool {
+    let (Some((start, bits)), Some((other, other_bits))) = (before.memory(), after.memory()) else {
         return true;
     };
     let last = start.0 + ((1 << bits) - 1);
     let other_last = other.0 + ((1 << other_bits) - 1);
-    if last < other.0 || other_last < start.0 || before.same_object(behind) {
+    if last < other.0 || other_last < start.0 || before.same_object(after) {
         return true;
     }
     match before {

@@ -37,7 +37,7 @@ pub fn check_preempted<A: Arch>(
     require(
         may_delete || kernel[thread].sched_context.is_some(),
         thread.address(),
-        "a thread that was preempted before it receives has time",
+        "a thread that was preempted before it receives has a scheduling context",
     )
 }
 
@@ -107,19 +107,19 @@ fn check_queue<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach
             rules! { require;
                 "a ready thread is in the ready queue of its domain, criticality and priority":
                     ring.contains(&kernel.objects, thread, reach.members);
-                "a ready thread wants to run and has time": object.is_runnable() && has_budget;
+                "a ready thread is runnable and has budget": object.is_runnable() && has_budget;
             }
             require(!is_current, "the current thread is in no ready queue")
         }
         Membership::Release => {
             rules! { require;
-                "a thread that waits for time is in the release queue of its domain, criticality and priority":
+                "a thread that waits for a replenishment is in the release queue of its domain, criticality and priority":
                     QueuePosition::of(kernel, thread).queue(kernel).contains(
                         &kernel.objects,
                         thread,
                         reach.members,
                     );
-                "a thread in the release queue wants to run and does not":
+                "a thread in the release queue is runnable and not current":
                     object.is_runnable() && configured.is_some() && !is_current;
             }
             require(
@@ -179,7 +179,7 @@ fn check_wait<A: Arch>(kernel: &Kernel<A>, thread: Ptr<Thread<A>>, reach: Reach)
     };
     // The innermost call of a chain that has lost its context is linked to nothing.
     rules! { require;
-        "a limit is put aside by a call with a limit":
+        "only a call with a limit saves an outer limit":
             object.outer_limit.is_none()
                 || matches!(
                     calls,

@@ -38,7 +38,7 @@ pub fn check_endpoint<A: Arch>(
     require(
         !kernel[endpoint].has_only_receiver() || !sends && queue.only(&kernel.objects).is_some(),
         address,
-        "a receiver that is marked as the only one is",
+        "a receiver marked as the only one is the only one",
     )
 }
 

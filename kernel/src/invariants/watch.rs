@@ -29,7 +29,7 @@ pub struct Watch<A: Arch> {
     pub(super) round: usize,
     /// Counts executed fast paths.
     pub fast_paths: usize,
-    /// Whether the kernel goes on after a violation, as one without checks does: for negative controls of other checks.
+    /// Whether the kernel continues after a violation, as one without checks does: for negative controls of other checks.
     pub is_ignored: bool,
 }
 

@@ -140,12 +140,12 @@ impl<A: Arch> Invocation<A> {
         let least = Microseconds((flags & LIMIT != 0) as u64);
         let is_in_range = (least..=most).contains(&threshold);
         ensure(is_in_range, Error::range(least.word(), most.word()))?;
-        let asks = threshold.0 > 0 || flags != 0;
+        let is_set = threshold.0 > 0 || flags != 0;
         let needed = clock.ticks(Microseconds(threshold.0 + MIN_BUDGET.0));
         let time = needed.saturating_sub(clock.min_budget());
         // Every threshold requires that senders donate.
         let flags = flags & !DONATION_REQUIRED;
-        kernel[endpoint].set_threshold(asks.then_some(EndpointThreshold { time, flags }));
+        kernel[endpoint].set_threshold(is_set.then_some(EndpointThreshold { time, flags }));
         Ok(())
     }
 }

@@ -9,11 +9,11 @@
 //! * The capability becomes a *zombie*: it counts the slots that may still be occupied and empties
 //!   them from the last to the first.
 //! * If the last slot holds another zombie (the child), the traversal descends: the child's zombie takes the
-//!   place of ours, ours is kept in the child's first slot, and the former content of that slot moves to our
-//!   last slot. So each step works on the zombie in the slot where the deletion began, the *root*, and every
-//!   other zombie is reachable from it.
-//! * If only one slot of a zombie remains and it holds a zombie, the traversal ascends: that zombie becomes
-//!   the root, and ours is removed.
+//!   place of the parent's, the parent's is kept in the child's first slot, and the former content of that slot
+//!   moves to the parent's last slot. So each step works on the zombie in the slot where the deletion began,
+//!   the *root*, and every other zombie is reachable from it.
+//! * If only one slot of a zombie remains and it holds a zombie, the traversal ascends: that zombie becomes the
+//!   root, and the other is removed.
 //!
 //! This is the pointer reversal of Schorr and Waite (Communications of the ACM 10(8), 1967): the path back is
 //! stored in slots that the traversal no longer needs.
@@ -247,10 +247,10 @@ impl<A: Arch> Kernel<A> {
             (root, Cap::Zombie(Zombie::Slots(zombie))),
             (slot, Cap::Zombie(Zombie::Slots(child))),
         );
-        // The root may itself be the child's first slot; ours is kept in the next slot then.
+        // The root may itself be the child's first slot; the parent's zombie is kept in the next slot then.
         let park = usize::from(child.slot(0) == root);
         if child.remaining <= park {
-            // Nothing else is left of the child, which is removed with the root; our own slot becomes the root.
+            // Nothing else is left of the child, which is removed with the root; `slot` becomes the root.
             self.remove_cap(root);
             return slot;
         }

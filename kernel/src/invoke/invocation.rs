@@ -33,7 +33,7 @@ pub struct Invocation<A: Arch> {
 }
 
 impl<A: Arch> Invocation<A> {
-    /// Checks that the message has at least so many words and capabilities.
+    /// Checks that the message has at least `words` words and `caps` capabilities.
     ///
     /// # Errors
     /// [`Error::Truncated`].
@@ -140,7 +140,7 @@ impl<A: Arch> Invocation<A> {
 pub enum Answer {
     /// An empty message.
     Nothing,
-    /// The first so many of these words.
+    /// The first of these words; the number says how many.
     Words([usize; 8], usize),
     /// The operation has written the reply message itself.
     Written,

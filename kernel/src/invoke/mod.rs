@@ -71,7 +71,7 @@ impl<A: Arch> Invocation<A> {
 /// `NBSendWait`, which expects no reply: the operation could block or destroy the thread before the receive
 /// phase. `YieldToTimeout` can do neither if its caller expects no reply.
 #[cold]
-pub(crate) fn refuses_first_phase<A: Arch>(cap: RawCap, wanted: Method) -> bool {
+pub(crate) fn refuses_send_phase<A: Arch>(cap: RawCap, wanted: Method) -> bool {
     match Cap::<A>::decode(cap) {
         Cap::Thread(_) | Cap::Domain | Cap::CNode(_) | Cap::SchedControl { .. } => true,
         Cap::SchedContext { .. } => wanted != Method::SchedContextYieldToTimeout,

@@ -100,7 +100,7 @@ impl<A: Arch> Invocation<A> {
             Cap::Reply { .. } => return Err(Error::IllegalOperation),
             _ => return Err(Error::InvalidCapability(1)),
         };
-        // So that the answer never tells an earlier time when it has come.
+        // Rounded up, so that an answer at this tick never reports an earlier time.
         Ok((target, Some(clock.first_tick(instant)), reply))
     }
 
@@ -120,8 +120,8 @@ impl<A: Arch> Invocation<A> {
             Ok(Answer::Written)
         };
         // Without an answer, the caller learns from the target's timeout message that the time has passed.
-        let is_told = self.is_call || timer.is_none();
-        if is_told && timer.is_some_and(|instant| instant <= kernel.core.now) {
+        let gets_answer = self.is_call || timer.is_none();
+        if gets_answer && timer.is_some_and(|instant| instant <= kernel.core.now) {
             return answer_now(kernel);
         }
         kernel.trace_yielded(caller, context, timer);
@@ -130,7 +130,7 @@ impl<A: Arch> Invocation<A> {
         }
         // If it runs on another core, what it has used so far is charged before its budget decides anything here.
         kernel.owning_core(target);
-        if !is_told {
+        if !gets_answer {
             kernel.take_consumed(context);
         }
         // If the target runs on another core, its slice ends there.
@@ -146,7 +146,7 @@ impl<A: Arch> Invocation<A> {
         if let Some(instant) = timer {
             kernel.start_timer(caller, context, instant);
         }
-        let elsewhere = !is_told
+        let elsewhere = !gets_answer
             || kernel[target].core != kernel[caller].core
             || kernel[target].domain != kernel[caller].domain
             || kernel.rank(target) < kernel.rank(caller);

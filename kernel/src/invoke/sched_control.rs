@@ -49,7 +49,7 @@ impl<A: Arch> Invocation<A> {
 
     fn configure_context(&self, kernel: &mut Kernel<A>, core: usize) -> Outcome {
         let request = self.decode_configure(kernel)?;
-        // On machines without a divide instruction, the conversion of times takes long.
+        // Both the checks, with their conversions of times, and what follows are long.
         kernel.preempt_after(work::CHECKS)?;
         perform(kernel, &request, core);
         Ok(Answer::Nothing)

@@ -150,7 +150,7 @@ impl<A: Arch> Invocation<A> {
         }
     }
 
-    /// A priority argument, limited by the authority of that thread.
+    /// A priority argument, limited by the maximum controlled priority of that thread.
     #[inline(always)]
     fn controlled_priority(&self, kernel: &Kernel<A>, index: usize) -> Result<u8, Error> {
         let limit = kernel[self.first_thread(kernel)?].max_controlled_priority;

@@ -173,16 +173,16 @@ impl<A: Arch> Invocation<A> {
 /// Checks that the slots for the new capabilities are empty.
 fn require_empty<A: Arch>(kernel: &mut Kernel<A>, cnode: CNode<A>, slots: Range<usize>) -> Done {
     /// Slots between two preemption points.
-    const SOME: usize = 64;
+    const PIECE: usize = 64;
     let mut start = slots.start;
     loop {
-        let end = slots.end.min(start + SOME);
+        let end = slots.end.min(start + PIECE);
         let are_empty = (start..end).all(|index| kernel[cnode.slot(index)].is_empty());
         ensure(are_empty, Error::DeleteFirst)?;
         if end == slots.end {
             return Ok(());
         }
-        kernel.preempt_after(work::SLOT * SOME)?;
+        kernel.preempt_after(work::SLOT * PIECE)?;
         start = end;
     }
 }
@@ -233,8 +233,8 @@ pub fn reset<A: Arch>(
 fn clear<A: Arch>(untyped: &UntypedCap, start: usize) {
     let address = PhysAddr(untyped.address.0 + start);
     let used = untyped.watermark - start;
-    // Objects and their sizes are multiples of a pair. Volatile values of more than a register are copied from
-    // the stack.
+    // Objects are aligned to pairs of words. The words are written one by one: a volatile pair would be copied
+    // from the stack.
     let memory = A::to_virtual(address) as *mut [u64; 2];
     for pair in 0..used / size_of::<[u64; 2]>() {
         for word in 0..2 {

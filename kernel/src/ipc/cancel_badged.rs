@@ -1,8 +1,8 @@
 //! `CNode_CancelBadgedSends`: cancels the sends of all senders with one badge, preemptibly.
 //!
-//! Senders with another badge stay in the queue, so a cancellation that is preempted needs a cursor: the
-//! next sender to examine. The cursor is stored in the thread at the root of the queue, and a bit in the
-//! endpoint tells whether there is one. If the next sender leaves the queue, the cursor advances.
+//! Senders with another badge stay in the queue, so a cancellation that is preempted needs a cursor: the next
+//! sender to examine. The cursor is stored in the thread at the root of the queue, and a bit in the endpoint
+//! shows whether there is one. If the next sender leaves the queue, the cursor advances.
 //!
 //! An endpoint has one cursor at a time. A thread that starts another cancellation first completes the
 //! one in progress, and then starts its own without a preemption point in between. Cancellations are

@@ -70,8 +70,8 @@ impl<A: Arch> Ipc<A> {
         self[reply].set_core(core);
     }
 
-    /// Ends a call: unlinks the caller from its reply object. If the call is the innermost of its call
-    /// chain, the context returns to the caller, unless the caller has got another one meanwhile.
+    /// Ends a call: unlinks the caller from its reply object. If the call is the innermost of its call chain,
+    /// the context returns to the caller, unless the caller has received another one meanwhile.
     pub(crate) fn pop_call(&mut self, caller: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
         let above = self[reply].above;
         if let Above::Limited(context) = above {
@@ -147,7 +147,7 @@ impl<A: Arch> Ipc<A> {
         self.run_on_new_time(thread);
     }
 
-    /// Schedules a thread that has got a context and is in no scheduler queue, if it is runnable.
+    /// Schedules a thread that has received a context and is in no scheduler queue, if it is runnable.
     pub(super) fn run_on_new_time(&mut self, thread: Ptr<Thread<A>>) {
         // It deferred its message to wait for budget of another context.
         if let Progress::Deferred { .. } = self[thread].progress {
@@ -168,8 +168,8 @@ impl<A: Arch> Ipc<A> {
 
     /// Binds a context that has no notification to a notification that has no context, which lends it.
     ///
-    /// The bound thread of the notification may have taken a signal while the notification had no context
-    /// to lend. It would stay without one for ever (seL4 issues 1617 and 1618), so it gets this one.
+    /// The bound thread of the notification may have taken a signal while the notification had no context to
+    /// lend. It would never get one (seL4 issues 1617 and 1618), so it gets this one.
     pub(crate) fn bind_lender(
         &mut self,
         context: Ptr<SchedContext<A>>,

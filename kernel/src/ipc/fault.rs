@@ -56,11 +56,11 @@ impl<A: Arch> Ipc<A> {
         let badge = self[context].badge;
         let timed = self.timer_of(context) < Ticks::NEVER;
         let more = (timed || self[context].flags.contains(ContextFlags::IDLING)).then_some(flags);
-        let told = self.report_timeout(thread, badge, more);
-        if told && timed {
+        let reported = self.report_timeout(thread, badge, more);
+        if reported && timed {
             self.stop_timer(context);
         }
-        told
+        reported
     }
 
     /// Reports a timeout on the scheduling context with this badge to the timeout handler of a thread that is to

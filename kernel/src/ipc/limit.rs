@@ -71,10 +71,10 @@ impl<A: Arch> Ipc<A> {
         server.is_some_and(|server| self[server].outer_limit.is_some())
     }
 
-    /// Ends the innermost call, which has a limit: the context returns to the caller, and the limit of the
-    /// next outer call, if it has one, is in force again. If the caller has got another context meanwhile,
-    /// the context returns to the caller of the next outer call, which is still being served, or else to its
-    /// owner: the server must not keep it, because later callers would donate nothing to it.
+    /// Ends the innermost call, which has a limit: the context returns to the caller, and the limit of the next
+    /// outer call, if it has one, is in force again. If the caller has received another context meanwhile, the
+    /// context returns to the caller of the next outer call, which is still being served, or else to its owner:
+    /// the server must not keep it, because later callers would donate nothing to it.
     #[cold]
     pub(super) fn pop_limited(
         &mut self,
@@ -87,7 +87,7 @@ impl<A: Arch> Ipc<A> {
         self[caller].state = ThreadState::Inactive;
         self[context].reply = None;
         let outer = self[caller].outer_limit.take();
-        // It may have been bound to this one.
+        // A thread may meanwhile have been bound to this very context.
         let can_take = |kernel: &Self, thread: Ptr<Thread<A>>| {
             kernel[thread]
                 .sched_context
@@ -189,10 +189,10 @@ impl<A: Arch> Ipc<A> {
         if self[server].is_runnable() {
             self[server].state = ThreadState::Restart;
         }
-        let lender = self[context]
+        let donor = self[context]
             .reply
             .and_then(|reply| Some((self[reply].thread()?, reply)));
-        match lender {
+        match donor {
             Some((caller, reply)) => self.fail_call(caller, reply),
             None => self.return_to_owner(context),
         }
@@ -203,9 +203,9 @@ impl<A: Arch> Ipc<A> {
         }
     }
 
-    /// A call with a limit fails. If it is the innermost call, the context returns to the caller at once.
-    /// Otherwise the inner servers continue on the context, the server of this call drops out of the chain,
-    /// and its own nested call fails.
+    /// A call with a limit fails. If it is the innermost call, the context returns to the caller immediately.
+    /// Otherwise the inner servers continue on the context, the server of this call drops out of the chain, and
+    /// its own nested call fails.
     #[cold]
     pub(super) fn fail_call(&mut self, caller: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
         // The capabilities of the reply, which is not sent.

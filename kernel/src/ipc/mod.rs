@@ -30,7 +30,7 @@ pub struct Ipc<A: Arch> {
     scheduler: Scheduler<A>,
     /// The resolved capability transfers of the messages of this entry.
     pub(crate) cap_transfers: ResolvedCapTransfers<A>,
-    /// What a debugger reads. The last field: assembly depends on the places of others.
+    /// Constants for debuggers. The last field, because assembly depends on the offsets of the others.
     #[cfg(feature = "debug")]
     pub(crate) constants: &'static crate::debugger::Constants,
 }

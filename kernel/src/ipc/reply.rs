@@ -82,7 +82,7 @@ impl<A: Arch> Ipc<A> {
         }
         let continues = MessageInfo(self[handler].context.get(INFO)).label() == 0;
         match fault {
-            // The reply may say how many instructions to execute until the next fault; the default is 1.
+            // The reply may give the number of instructions until the next fault; the default is 1.
             Fault::Debug {
                 reason: SINGLE_STEP,
                 ..

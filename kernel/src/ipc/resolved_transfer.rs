@@ -42,8 +42,8 @@ impl<A: Arch> ResolvedCapTransfers<A> {
         received: None,
     };
 
-    /// Drops all at the start of each system call. Results do not outlive a system call, because slots can be deleted
-    /// between two. One after the other, as an assignment of both would write all of their memory.
+    /// Drops all at the start of each system call. Results do not outlive a system call, because slots can be
+    /// deleted between two. Two assignments, because one of the whole value would write all of its memory.
     #[inline(always)]
     pub(crate) fn clear(&mut self) {
         self.sent = None;
@@ -68,7 +68,7 @@ impl<A: Arch> Ipc<A> {
             && let EndpointState::Receiving(queue) = self[endpoint].state()
             && let Some(receiver) = queue.first(&self.objects)
         {
-            let resolved = self.pack(sender, receiver, Some(endpoint), extra)?;
+            let resolved = self.with_receive_slot(sender, receiver, Some(endpoint), extra)?;
             self.cap_transfers.sent = Some(resolved);
         }
         Ok(())
@@ -92,7 +92,7 @@ impl<A: Arch> Ipc<A> {
             // None if any address does not resolve.
             let extra = self.find_extra_caps(sender, self.send_buffer(sender), count)?;
             let extra = extra.unwrap_or([None; MAX_EXTRA_CAPS]);
-            let resolved = self.pack(sender, receiver, Some(endpoint), extra)?;
+            let resolved = self.with_receive_slot(sender, receiver, Some(endpoint), extra)?;
             self.cap_transfers.received = Some(resolved);
         }
         Ok(())
@@ -111,7 +111,7 @@ impl<A: Arch> Ipc<A> {
         extra: ExtraCaps<A>,
     ) -> Result<(), Preempted> {
         if grant && let Some(caller) = self[reply].thread() {
-            let resolved = self.pack(replier, caller, None, extra)?;
+            let resolved = self.with_receive_slot(replier, caller, None, extra)?;
             self.cap_transfers.sent = Some(resolved);
         }
         Ok(())
@@ -126,7 +126,7 @@ impl<A: Arch> Ipc<A> {
     }
 
     /// Looks up the receive slot, unless all capabilities are unwrapped.
-    fn pack(
+    fn with_receive_slot(
         &mut self,
         sender: Ptr<Thread<A>>,
         receiver: Ptr<Thread<A>>,
@@ -165,8 +165,8 @@ impl<A: Arch> Ipc<A> {
         })
     }
 
-    /// The slots of as many extra capabilities of a message, the addresses of which are in `buffer`. Inside is the error
-    /// of the first address that does not resolve.
+    /// The slots of the first `count` extra capabilities of a message, whose addresses are in `buffer`. The
+    /// inner error is that of the first address that does not resolve.
     ///
     /// # Errors
     /// As for [`Ipc::prepare_send`].

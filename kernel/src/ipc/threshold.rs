@@ -72,11 +72,11 @@ impl<A: Arch> Ipc<A> {
         };
         self.abandon_orphan(receiver, how.blocking);
         let passive = self[receiver].sched_context.is_none();
-        let comes = matches!(self[endpoint].state(), EndpointState::Sending(_));
+        let has_sender = matches!(self[endpoint].state(), EndpointState::Sending(_));
         self[endpoint].set_threshold(None);
         self.receive_without_threshold(receiver, endpoint, how);
         self[endpoint].set_threshold(Some(threshold));
-        if comes {
+        if has_sender {
             let donated = passive && self[receiver].sched_context.is_some();
             self.delivered(receiver, threshold, donated);
         }
@@ -193,7 +193,7 @@ impl<A: Arch> Ipc<A> {
         }
     }
 
-    /// Appends a budget to the message that a receiver has got.
+    /// Appends a budget to the message that a receiver has received.
     fn write_budget(&mut self, receiver: Ptr<Thread<A>>, budget: Ticks) {
         let budget = self.arch.clock().microseconds(budget).0;
         let end = MessageInfo(self[receiver].context.get(INFO)).length();

@@ -36,8 +36,8 @@ impl<A: Arch> Ipc<A> {
         }
     }
 
-    /// Answers a `YieldTo`. The answer always has the state of the target: in the short answer, for which
-    /// seL4 defines only the consumed time, in the register behind the message.
+    /// Answers a `YieldTo`. The answer always has the state of the target: in the short answer, for which seL4
+    /// defines only the consumed time, in the register after the message.
     pub(crate) fn answer_yield(
         &mut self,
         caller: Ptr<Thread<A>>,

@@ -68,7 +68,7 @@ const CANCELLING: usize = 3;
 /// The bits of these states. In an idle endpoint both are zero.
 const WAITING: usize = SENDING | RECEIVING;
 const HAS_THRESHOLD: usize = 4;
-/// A receiver waits that is known to be the only one. There may be only one without this mark, too.
+/// Exactly one receiver waits. The mark may be missing although there is only one.
 const ONLY: usize = 8;
 /// The bits that are not part of the root.
 const MARKS: usize = WAITING | HAS_THRESHOLD | ONLY | CORE_MASK;
@@ -184,7 +184,7 @@ impl<A: Arch> Endpoint<A> {
         }
     }
 
-    /// Whether a receiver waits that is known to be the only one.
+    /// Whether the mark for a single receiver is set.
     #[cfg(any(test, feature = "invariants"))]
     pub const fn has_only_receiver(&self) -> bool {
         self.queue & ONLY != 0

@@ -67,7 +67,7 @@ impl<A: Arch> Reply<A> {
         self.user = thread.map_or(0, Ptr::address) | self.user & CORE_MASK;
     }
 
-    /// Whether it is in no call chain: its call has lent no context, or was cut off from it.
+    /// Whether it is in no call chain: its call has donated no context, or was cut off from it.
     #[inline(always)]
     pub const fn is_in_no_call_chain(&self) -> bool {
         matches!((&self.below, &self.above), (None, Above::None))

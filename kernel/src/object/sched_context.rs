@@ -91,7 +91,7 @@ impl<A: Arch> SchedContext<A> {
         self.budget.0 > 0
     }
 
-    /// Whether it is a round-robin timeslice.
+    /// Whether it is round-robin.
     pub const fn is_round_robin(&self) -> bool {
         self.period.0 == 0
     }
@@ -235,7 +235,7 @@ impl<A: Arch> SchedContext<A> {
         self.ring.iter(self.entries(), self.budget)
     }
 
-    /// Whether its head replenishment is due and has at least `minimum` left after `usage`.
+    /// Whether its head replenishment is due and holds at least `minimum`.
     #[inline(always)]
     pub fn is_available(&self, now: Ticks, minimum: Ticks) -> bool {
         let head = self.head();
@@ -299,7 +299,7 @@ impl<A: Arch> SchedContext<A> {
         }
     }
 
-    /// The same of a context with a budget and a period. Returns the head replenishment.
+    /// The same for a context with a budget and a period. Returns the amount of the head replenishment.
     #[inline(never)]
     pub fn count_from(&mut self, now: Ticks) -> Ticks {
         let mut refills = self.refills();

@@ -48,7 +48,7 @@ impl ThreadSlot {
 /// The state of a thread. Fast paths in assembly depend on the layout, so the tags are explicit.
 #[repr(usize)]
 pub enum ThreadState<A: Arch> {
-    /// Runnable; continues after its last system call. Zero, which AArch64 can store without loading it before.
+    /// Runnable; continues after its last system call. Zero, which AArch64 stores from `xzr` without a load.
     Running = 0,
     /// Runnable; executes its instruction again.
     Restart = 1,
@@ -227,7 +227,7 @@ pub enum Membership {
     Waiting,
 }
 
-/// The badge cancellation cursor of an endpoint; see `ipc::cursor`.
+/// The badge cancellation cursor of an endpoint; see `ipc::cancel_badged`.
 pub struct CancelCursor<A: Arch> {
     /// The sender to examine next.
     pub next: Ptr<Thread<A>>,
@@ -239,7 +239,7 @@ pub struct CancelCursor<A: Arch> {
 
 copyable!([A: Arch] CancelCursor<A>);
 
-/// The progress of a thread in a preempted operation, if the objects themselves do not tell it. The objects
+/// The progress of a thread in a preempted operation, if the objects themselves do not show it. The objects
 /// named here may have been deleted since: their handles are compared and never dereferenced.
 #[derive(Default)]
 pub enum Progress<A: Arch> {
@@ -289,7 +289,7 @@ pub struct Thread<A: Arch> {
     pub yielding_to: Option<Ptr<SchedContext<A>>>,
     /// The answer that it waits for.
     pub yield_answer: Option<YieldAnswer>,
-    /// The time at which the run of the thread that it yielded to ends; never if no timer is set.
+    /// The time at which the run of the thread that it yielded to ends; [`Ticks::NEVER`] if no timer is set.
     pub yield_timer: Ticks,
     /// While it waits at an endpoint with an idling context: the time up to which that was charged.
     pub idling: Option<Ticks>,

@@ -42,7 +42,7 @@ impl<A: Arch> WaitQueue<A> {
     /// Takes the single thread out of its queue, which is empty then.
     #[inline(always)]
     pub fn remove_only(objects: &mut Objects, thread: Ptr<Thread<A>>) {
-        objects[thread].links_mut().leave_alone();
+        objects[thread].links_mut().unlink_only();
         objects[thread].membership = Membership::None;
     }
 

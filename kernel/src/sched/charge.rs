@@ -164,7 +164,7 @@ impl<A: Arch> Scheduler<A> {
         self.core.reprogram = true;
     }
 
-    /// Puts a thread that ran at the end of its ready queue, or lets it wait for its next replenishment.
+    /// Moves a thread that has run to the end of its ready queue or, if it lacks budget, to the release queue.
     pub(crate) fn wait_for_turn(&mut self, thread: Ptr<Thread<A>>) {
         match self.readiness(thread) {
             Readiness::Ready => self.ready_back(thread),

@@ -12,7 +12,7 @@ use crate::trace::debug;
 impl<A: Arch> Scheduler<A> {
     /// Decides which thread runs next.
     ///
-    /// The current thread may have got another context in this entry, by donation from a caller that was waiting or
+    /// The current thread may have received another context in this entry, by donation from a waiting caller or
     /// from a notification. If that has no budget left, the thread waits for a replenishment; if it has another
     /// criticality, the thread has another rank.
     pub(crate) fn pick(&mut self) {
@@ -128,7 +128,7 @@ impl<A: Arch> Scheduler<A> {
         if !Ptr::is_same(next, self.core.current_context) {
             self.core.current_context = next;
             let now = self.core.now;
-            // Constant bandwidth: budget that was not used while other threads ran is not made up for.
+            // Constant bandwidth: budget that was not used while other threads ran is not supplied later.
             if let Some(context) = next
                 && !self[context].flags.contains(ContextFlags::SPORADIC)
             {

@@ -1,4 +1,4 @@
-//! Exclusive mode: the way to the kernels of other cores.
+//! Exclusive mode: access to the kernels of other cores.
 
 use super::Scheduler;
 use crate::arch::Arch;
@@ -39,13 +39,13 @@ impl<'k, A: Arch> Exclusive<'k, A> {
     /// The scheduler of another core.
     fn other(self, core: usize) -> &'k mut Scheduler<A> {
         debug_assert_ne!(core, self.0.core.id);
-        // SAFETY: this core is in exclusive mode, so that no other core is in the kernel: a core that waits for the
-        // entry lock has no reference to its kernel, unless this core waits for its answer, without this value. The
-        // reference borrows this core's kernel, which is the way to all others.
+        // SAFETY: this core is in exclusive mode, so that no other core is in the kernel: a core that waits for
+        // the entry lock has no reference to its kernel, unless this core waits for its answer, without this
+        // value. The reference borrows this core's kernel, through which all others are accessed.
         unsafe { self.0.entry_lock.kernels.get(core) }
     }
 
-    /// The same value for a while.
+    /// A shorter borrow of this value.
     const fn reborrow(&mut self) -> Exclusive<'_, A> {
         Exclusive(self.0)
     }

@@ -10,7 +10,7 @@ use crate::object::{ContextFlags, SchedContext, Thread, ThreadState};
 use crate::token::Ptr;
 
 impl<A: Arch> Scheduler<A> {
-    /// If a thread with an idling context has begun to wait at an endpoint, notes the time.
+    /// If a thread with an idling context has begun to wait at an endpoint, stores the time.
     pub(crate) fn start_idling(&mut self, thread: Ptr<Thread<A>>) {
         let waits = matches!(
             self[thread].state,

@@ -11,13 +11,13 @@ use crate::object::Thread;
 use crate::slot::Slot;
 use crate::token::Ptr;
 
-/// The most levels between two preemption points. The work that was not yet enough for one may come before them, such as
-/// that of the lookup before.
+/// The most levels between two preemption points, beside earlier work that was too little for one, such as that
+/// of the previous lookup.
 const PIECE: usize = 16;
 
 impl<A: Arch> Scheduler<A> {
-    /// Resolves the low `bits` bits of `address`, starting at a CNode, before any change. Inside is the lookup error if
-    /// there is no such slot.
+    /// Resolves the low `bits` bits of `address`, starting at a CNode, before any change. The inner error is
+    /// the lookup error if there is no such slot.
     ///
     /// # Errors
     /// [`Preempted`] if an interrupt is pending, so that the system call should restart after it.
@@ -63,8 +63,8 @@ impl<A: Arch> Scheduler<A> {
     }
 
     /// The slot that an argument (root, index, depth) names; it may be empty. `source` is reported in the error
-    /// and tells which of two such arguments failed. Inside is [`Error::Range`] for an impossible depth, or
-    /// [`Error::Lookup`] if the lookup does not end exactly at a slot.
+    /// and shows which of two such arguments failed. The inner error is [`Error::Range`] for an impossible
+    /// depth, or [`Error::Lookup`] if the lookup does not end exactly at a slot.
     ///
     /// # Errors
     /// As for `resolve`.

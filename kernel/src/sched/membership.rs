@@ -13,15 +13,15 @@ use crate::token::Ptr;
 pub(crate) enum Readiness {
     /// It cannot: it is not runnable, has no configured context, or waits for a release in the future.
     NotReady,
-    /// It lacks nothing but budget.
+    /// Only budget is missing.
     LacksBudget,
     /// It can.
     Ready,
 }
 
 impl<A: Arch> Scheduler<A> {
-    /// Whether a thread can run if it is chosen. A release that is due is no hindrance. Inlined, so that a caller
-    /// that does not ask for budget does not read it.
+    /// Whether a thread can run if it is chosen, also from a release queue if its release is due. Inlined, so
+    /// that callers that do not distinguish by budget do not read it.
     #[inline(always)]
     pub(crate) fn readiness(&self, thread: Ptr<Thread<A>>) -> Readiness {
         let object = &self[thread];
@@ -147,7 +147,7 @@ impl<A: Arch> Scheduler<A> {
         owner[thread].membership = Membership::None;
     }
 
-    /// Takes a thread of this core out of the release queue before the timer is programmed for it.
+    /// Takes a thread of this core out of the release queue; the caller programs the timer afterwards in any case.
     #[inline(always)]
     pub(crate) fn take_due(&mut self, thread: Ptr<Thread<A>>) {
         let objects = &mut self.capabilities.objects;

@@ -61,8 +61,8 @@ pub enum Decision<A: Arch> {
 
 copyable!([A: Arch] Decision<A>);
 
-/// The scheduling state of one core. The fields that fast paths in assembly use come first, and the queues after all
-/// small fields: on Arm, an instruction reaches only what is near the address that it has.
+/// The scheduling state of one core. The fields that fast paths in assembly use come first, and the queues
+/// after all small fields, because the immediate offsets of Arm's loads and stores are short.
 #[repr(C)]
 pub struct Core<A: Arch> {
     /// The budget check threshold, compared with `consumed`.

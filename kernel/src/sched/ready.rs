@@ -57,8 +57,8 @@ impl<A: Arch> ReadyQueues<A> {
         }
     }
 
-    /// Puts a thread before all that became ready at some time. At time 0, which ends during boot, one that joins
-    /// the end of a queue would be its equal.
+    /// Puts a thread before all others, by time 0 as its key: no thread joins the end of a queue then, as boot
+    /// takes longer.
     pub fn push_front(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>) {
         objects[thread].links_mut().set_key(Ticks::ZERO.0);
         self.queue_for(objects, thread).push_front(objects, thread);
@@ -129,7 +129,7 @@ impl<A: Arch> ReadyQueues<A> {
         self.domains[domain as usize][criticality as usize].queues[priority as usize]
     }
 
-    /// Whether the bitmap and the marks say that a thread is ready there.
+    /// Whether the bitmap and the marks show that a thread is ready there.
     #[cfg(any(test, feature = "invariants"))]
     #[inline(always)]
     pub fn is_occupied(&self, domain: u8, criticality: u8, priority: u8) -> bool {

@@ -24,7 +24,7 @@ use crate::token::{Objects, Ptr};
 pub struct ReleaseQueues<A: Arch> {
     domains: [DomainQueues<A>; DOMAINS],
     /// Counter that orders threads with the same release time by insertion.
-    turn: u32,
+    arrival: u32,
 }
 
 struct DomainQueues<A: Arch> {
@@ -122,7 +122,7 @@ impl<A: Arch> ReleaseQueues<A> {
     pub unsafe fn make_at(place: *mut Self) {
         // SAFETY: the caller's promise, for each part.
         unsafe {
-            (&raw mut (*place).turn).write(0);
+            (&raw mut (*place).arrival).write(0);
             for domain in 0..DOMAINS {
                 let domain = &raw mut (*place).domains[domain];
                 (&raw mut (*domain).earliest).write(Ticks::NEVER);
@@ -141,8 +141,8 @@ impl<A: Arch> ReleaseQueues<A> {
         let (domain, criticality, priority) = queue_position(objects, thread);
         let domain = &mut self.domains[domain];
         let queue = &mut domain.criticalities[criticality].queues[usize::from(priority)];
-        queue.insert(objects, thread, time.0, self.turn);
-        self.turn = self.turn.wrapping_add(1);
+        queue.insert(objects, thread, time.0, self.arrival);
+        self.arrival = self.arrival.wrapping_add(1);
         if queue.first() == Some(thread) {
             domain.update(objects, criticality, priority);
         }

@@ -55,10 +55,10 @@ impl<A: Arch> Scheduler<A> {
         }
     }
 
-    /// Brings the accounting of this core up to date, for a remote access or after one. If the access has
-    /// put the current thread into a queue or taken its context, charging stops here, because the remaining
-    /// budget has been relied on: the thread waits by it, or another thread uses it. A head replenishment
-    /// that is used up is charged at once, although the thread runs until its core notices.
+    /// Brings the accounting of this core up to date, for a remote access or after one. If the access has put
+    /// the current thread into a queue or taken its context, charging stops here: the thread's release was
+    /// computed from the remaining budget, or another thread uses it now. A head replenishment that is used up
+    /// is charged now, although the thread runs until its core enters the kernel.
     pub(crate) fn account_before_remote_access(&mut self) {
         if let Some(context) = self.core.current_context
             && !self.core.current.is_some_and(|thread| {

@@ -6,10 +6,10 @@ use crate::cap::Capabilities;
 use crate::cores::{EntryLock, Irqs};
 use crate::object::DomainSchedule;
 
-/// The state of the kernel that scheduling uses, as one core sees it. What other cores own is reached by it
-/// ([`Scheduler::exclusive`]): remote accesses schedule and charge, and nothing more.
+/// The state of the kernel that scheduling uses, as one core sees it. It also gives access to what other cores
+/// own ([`Scheduler::exclusive`]): remote accesses schedule and charge, and nothing more.
 ///
-/// The order of fields is by use. Fast paths in assembly reach the fields next to the beginning of `core`.
+/// The order of fields matters: fast paths in assembly use those around the beginning of `core`.
 #[repr(C)]
 pub struct Scheduler<A: Arch> {
     /// The objects and capabilities.

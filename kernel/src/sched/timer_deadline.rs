@@ -1,9 +1,9 @@
 //! The timer deadline: the timer is programmed only for events that can change which thread runs.
 //!
-//! These are the end of the current context's budget, the end of the domain's time slot, and the release of a
-//! thread that would preempt the current one. Which releases would preempt depends on the rank of the current
-//! thread, so the deadline records for which ranks it is valid: a switch within these ranks needs neither the
-//! release queues nor the timer.
+//! These are the end of the current context's budget, the end of the domain's turn, and the release of a thread
+//! that would preempt the current one. Which releases would preempt depends on the rank of the current thread,
+//! so the deadline records for which ranks it is valid: a switch within these ranks needs neither the release
+//! queues nor the timer.
 
 use super::Scheduler;
 use super::charge::Budget;
@@ -29,7 +29,7 @@ impl PreemptionRank {
         Self(rank + 1)
     }
 
-    /// That at which a thread of this rank goes first, too, if it has waited longer.
+    /// That at which a thread of equal rank preempts, too, if it has waited longer.
     #[inline(always)]
     pub(crate) const fn at(rank: u16) -> Self {
         Self(rank)
@@ -154,7 +154,7 @@ impl<A: Arch> Scheduler<A> {
         };
     }
 
-    /// The next deadline for a preemption rank, and from which one on it would be too early.
+    /// The next deadline for a preemption rank, and the preemption rank from which on it would be too early.
     #[inline(always)]
     fn next_timer_deadline(
         &self,

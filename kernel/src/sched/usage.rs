@@ -77,13 +77,13 @@ impl<A: Arch> Scheduler<A> {
     fn count_entry(&mut self, before: Option<Ptr<Thread<A>>>) {
         let now = self.arch.now().0;
         let entered = self.core.measurement.entered;
-        let inside = now.saturating_sub(entered);
-        self.core.measurement.log.write::<A>(entered, inside);
+        let duration = now.saturating_sub(entered);
+        self.core.measurement.log.write::<A>(entered, duration);
         let total = &mut self.core.measurement.total;
-        total.kernel_time += inside;
+        total.kernel_time += duration;
         total.kernel_entries += 1;
         let counters = self.counters(before);
-        counters.kernel_time += inside;
+        counters.kernel_time += duration;
         counters.kernel_entries += 1;
         if before != self.core.current {
             self.measure_switch(before, now);

@@ -26,7 +26,7 @@
 use super::atomic::{AtomicBool, AtomicUsize, Ordering, constant, each, fence, spin_loop};
 use super::ticket::Ticket;
 
-/// State of a core: in a program, or idle.
+/// State of a core: in user mode, or idle.
 pub const UNLOCKED: usize = 0;
 /// State of a core: in the kernel, in shared mode.
 pub const SHARED: usize = 1;
@@ -45,7 +45,7 @@ struct ReaderState {
 #[repr(align(64))]
 struct ExclusiveFlag(AtomicBool);
 
-/// The entry lock of so many cores.
+/// The entry lock of `CORES` cores.
 #[derive(Debug)]
 pub struct BigReaderLock<const CORES: usize> {
     exclusive: ExclusiveFlag,

@@ -10,9 +10,8 @@ use super::atomic::{AtomicUsize, Ordering, constant};
 
 /// A ticket lock.
 ///
-/// A number is drawn again only after as many draws as a word has values, while at most as many numbers are in use as
-/// there are cores. So at most one core has the number that is served; and its writes are released with the store of
-/// the next number.
+/// Numbers wrap around only after as many draws as a word has values, and each core has at most one of them. So
+/// at most one core has the number that is served; its writes are released with the store of the next number.
 #[derive(Debug)]
 pub struct Ticket {
     /// The next number to be drawn.

@@ -81,7 +81,7 @@ impl<A: Arch> Kernel<A> {
     #[inline(never)]
     fn stop_call(&mut self, thread: Ptr<Thread<A>>, call: Option<Syscall>) {
         checked!(self.check_after_preemption(thread, call));
-        // A deferred sender has not been answered yet: its next try is still the second one.
+        // The repeated send was preempted before its check: its next attempt still counts as the repetition.
         if let Some(since) = self.core.again
             && matches!(self[thread].progress, Progress::None)
         {
@@ -116,11 +116,11 @@ impl<A: Arch> Kernel<A> {
                 self[thread].state = ThreadState::Restart;
                 return self.stop_call(thread, call);
             };
-            let lends_freely = found.is_ok_and(|slot| {
+            let has_no_threshold = found.is_ok_and(|slot| {
                 matches!(self[slot].cap(), Cap::Endpoint(cap) if self[cap.object].threshold().is_none())
             });
             match without {
-                _ if !lends_freely => {}
+                _ if !has_no_threshold => {}
                 // The message is dropped, as the ABI does with messages that cannot be sent without blocking.
                 Some(receive) => call = Some(receive),
                 None => return self.answer_error(thread, Error::IllegalOperation),
@@ -196,7 +196,7 @@ impl<A: Arch> Kernel<A> {
                 Ok(Answer::Nothing)
             }
             _ if flags.is_send_phase()
-                && invoke::refuses_first_phase::<A>(cap, invoked.method()) =>
+                && invoke::refuses_send_phase::<A>(cap, invoked.method()) =>
             {
                 Err(Error::InvalidCapability(0).into())
             }

@@ -244,12 +244,12 @@ impl<A: Arch> Kernel<A> {
         {
             return;
         }
-        self.handle_interrupt_in_time(interrupt);
+        self.handle_interrupt_slowly(interrupt);
     }
 
     /// Handles an interrupt after the clock was read. A function of its own, so that the fast paths save fewer registers.
     #[inline(never)]
-    fn handle_interrupt_in_time(&mut self, interrupt: Interrupt) {
+    fn handle_interrupt_slowly(&mut self, interrupt: Interrupt) {
         self.trace_interrupt(interrupt);
         self.check_budget();
         match interrupt {

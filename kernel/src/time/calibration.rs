@@ -1,13 +1,13 @@
-//! Calibration: the frequency of one counter, measured by another one of known frequency.
+//! Calibration: the frequency of one counter, measured by another of known frequency.
 //!
-//! A measurement takes as long as it has to: it ends when its error is small enough. A reading that was interrupted, which
-//! happens on a virtual machine, has a large error, so that it is repeated. A reference counter that stands still ends it, too.
+//! A measurement ends as soon as its error is small enough. A reading that was interrupted, which happens on a virtual
+//! machine, has a large error, so it is repeated. A reference counter that has stopped ends the measurement, too.
 
 /// Readings from which the first one of a measurement is chosen.
 const FIRST_READINGS: usize = 8;
 
-/// Readings after which a reference counter that has not counted enough is regarded as standing still. The fastest ones
-/// take some nanoseconds, so that these take longer than the longest measurement.
+/// Readings after which a reference counter that has not counted enough is taken to have stopped. Even at a few
+/// nanoseconds each they take longer than the longest measurement.
 const MOST_READINGS: usize = 4_000_000;
 
 /// Two counters, read at the same time.
@@ -34,8 +34,8 @@ impl Reading {
         }
     }
 
-    /// Reads both counters when the reference counter changes, for one that is slower than its reading; `None` if it does
-    /// not.
+    /// Reads both counters when the reference counter changes, for a counter whose tick is longer than a
+    /// reading; `None` if it has stopped.
     #[cfg_attr(target_os = "none", optimize(size))]
     pub fn at_change(counter: impl Fn() -> u64, reference: impl Fn() -> u32) -> Option<Self> {
         let mut before = counter();
@@ -56,8 +56,9 @@ impl Reading {
         None
     }
 
-    /// The time within which the reference counter was read. The measured counter shows whole ticks.
-    const fn doubt(&self) -> u64 {
+    /// The uncertainty of the reading, in ticks of the measured counter: the time in which the reference was read, and one
+    /// tick, as the measured counter shows whole ticks.
+    const fn uncertainty(&self) -> u64 {
         self.after - self.before + 1
     }
 }
@@ -67,9 +68,9 @@ impl Reading {
 pub struct Reference {
     /// Its ticks per second.
     pub frequency: u64,
-    /// Its largest count, after which it is zero.
+    /// Its largest count, after which it wraps to zero.
     pub last: u32,
-    /// Whether readings are taken when it changes. Otherwise up to a tick has passed since then.
+    /// Whether readings are taken when it changes. Otherwise up to one of its ticks has passed since it changed.
     pub at_change: bool,
     /// The ticks that a measurement takes at least.
     pub shortest: u32,
@@ -99,7 +100,7 @@ impl Calibration {
         let mut start = read()?;
         for _ in 1..FIRST_READINGS {
             let other = read()?;
-            if other.doubt() < start.doubt() {
+            if other.uncertainty() < start.uncertainty() {
                 start = other;
             }
         }
@@ -107,7 +108,7 @@ impl Calibration {
     }
 
     /// Measures until the error is small enough; the most exact result if it does not become so in time, and `None` if the
-    /// reference counter stands still. The readings are those of `begin`, at most half a round of that counter later.
+    /// reference counter has stopped. `read` is that of `begin`; the reference counter may wrap at most once in between.
     #[cfg_attr(target_os = "none", optimize(size))]
     pub fn end(
         self,
@@ -136,16 +137,17 @@ impl Calibration {
 }
 
 impl Reference {
-    /// The frequency of the measured counter by two readings, which are so many ticks apart.
+    /// The frequency of the measured counter by two readings, `counts` ticks of the reference apart.
     #[cfg_attr(target_os = "none", optimize(size))]
     fn frequency_between(&self, start: &Reading, end: &Reading, counts: u64) -> Frequency {
         // Twice the ticks between the middles of the readings, each of which is off by at most half of the time of its
         // reading.
         let ticks = end.before + end.after - start.before - start.after;
-        let doubt = start.doubt() + end.doubt();
+        let uncertainty = start.uncertainty() + end.uncertainty();
         let missing = u64::from(!self.at_change);
         let hertz = ticks * self.frequency / (2 * counts);
-        let error = (doubt * self.frequency / 2 + missing * hertz) / (counts - missing).max(1);
+        let error =
+            (uncertainty * self.frequency / 2 + missing * hertz) / (counts - missing).max(1);
         Frequency {
             hertz,
             // As all divisions round down.

@@ -4,17 +4,17 @@ use abi::WORD_BITS;
 
 /// A fraction by which numbers are multiplied, rounded down.
 ///
-/// A processor of 32 bits divides numbers of 64 bits in software, bit by bit. Here the division by the denominator is a
-/// multiplication by its reciprocal (Granlund and Montgomery, *Division by invariant integers using multiplication*,
-/// PLDI 1994), and a correction by at most one.
+/// A 32-bit processor divides numbers of 64 bits in software, bit by bit. Here the division by the denominator
+/// is a multiplication by its reciprocal (Granlund and Montgomery, *Division by invariant integers using
+/// multiplication*, PLDI 1994), and a correction by at most one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fraction {
     /// The numerator divided by the denominator, rounded down.
     whole: u64,
-    /// What that division leaves.
-    rest: u64,
+    /// The remainder of that division.
+    remainder: u64,
     denominator: u64,
-    /// `rest` divided by the denominator, in units of 2^-64, rounded down.
+    /// `remainder` divided by the denominator, in units of 2^-64, rounded down.
     reciprocal: u64,
 }
 
@@ -23,8 +23,8 @@ impl Fraction {
     /// If the denominator is 0, or not below 2^63.
     pub(super) const fn new(numerator: u64, denominator: u64) -> Self {
         assert!(denominator > 0 && denominator < 1 << 63);
-        let rest = numerator % denominator;
-        let (mut reciprocal, mut left) = (0, rest);
+        let remainder = numerator % denominator;
+        let (mut reciprocal, mut left) = (0, remainder);
         let mut bit = 0;
         while bit < u64::BITS {
             left <<= 1;
@@ -37,7 +37,7 @@ impl Fraction {
         }
         Self {
             whole: numerator / denominator,
-            rest,
+            remainder,
             denominator,
             reciprocal,
         }
@@ -49,8 +49,8 @@ impl Fraction {
         // The reciprocal is too small by less than 2^-64, so the product is too small by less than one before it is
         // rounded, and by at most one afterwards.
         let part = high(number, self.reciprocal);
-        // Between 0 and twice the denominator: what wraps around in both products is the same.
-        let all = number.wrapping_mul(self.rest);
+        // The remainder, below twice the denominator: both products wrap around, their difference does not.
+        let all = number.wrapping_mul(self.remainder);
         let left = all.wrapping_sub(part.wrapping_mul(self.denominator));
         number * self.whole + part + (left >= self.denominator) as u64
     }
@@ -65,7 +65,7 @@ const fn high(a: u64, b: u64) -> u64 {
     }
 }
 
-/// The same without numbers of 128 bits, which a processor of 32 bits multiplies by a function.
+/// The same without numbers of 128 bits, which 32-bit processors multiply by a library call.
 #[inline]
 const fn high_in_pieces(a: u64, b: u64) -> u64 {
     const LOW: u64 = u32::MAX as u64;
@@ -129,7 +129,7 @@ mod tests {
             check(number >> shift, numerator.into(), (denominator >> (shift / 2)).max(1));
         }
 
-        /// The two ways to get the upper half.
+        /// Both implementations of the upper half.
         #[test]
         fn halves_of_products_are_those_of_wide_ones(a: u64, b: u64) {
             let wide = ((u128::from(a) * u128::from(b)) >> 64) as u64;

@@ -36,7 +36,7 @@ impl Frames {
     /// Adds to the frame.
     ///
     /// # Safety
-    /// This core has begun one and not ended it.
+    /// This core has begun a frame and not ended it.
     pub unsafe fn write(&self, bytes: &[u8]) {
         // SAFETY: the caller's promise, so that no other code uses the encoder now.
         unsafe { (*self.encoder.get()).write(bytes, self.send) }

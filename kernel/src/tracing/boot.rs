@@ -14,8 +14,8 @@ use crate::object::{SchedContext, Thread};
 use crate::sched::Scheduler;
 use crate::token::Ptr;
 
-/// The size of a ring is 2 to this number of bytes: room for half a million events. Of a stream, the root task has a
-/// capability to each page; it has room for 16,000.
+/// The size of a ring is 2 to this number of bytes: room for half a million events. A ring of a stream has room
+/// for 16,000, as the root task gets a capability to each page.
 const RING_BITS: usize = match MODE {
     Mode::Stream => STREAM_RING_BITS,
     Mode::Stop | Mode::Overwrite => 24,
@@ -59,10 +59,10 @@ const IS_ON: bool = !matches!(option_env!("ESCAPEMENT_TRACE_EVENTS"), Some(names
 /// The address of the memory for each core's ring until the core takes it; 0 before and after.
 static RINGS: [AtomicUsize; CORES] = [const { AtomicUsize::new(0) }; CORES];
 
-/// What an event costs, as the first core has measured it before others begin: the lower half, and the upper one.
+/// What an event costs, measured by the first core before the others start: the lower half and the upper half.
 static COST: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 
-/// Reserves memory for the rings of as many cores, unless the kernel was built with events off.
+/// Reserves memory for the rings of `cores` cores, unless the kernel was built with events off.
 ///
 /// # Panics
 /// If there is too little memory.
@@ -76,7 +76,7 @@ pub(crate) fn reserve<A: Arch>(boot: &mut BootAllocator<A>, cores: usize) {
 /// Whether user level has the memory of the rings.
 const IS_SHARED: bool = IS_ON && matches!(MODE, Mode::Stream);
 
-/// Bytes of the rings of so many cores that user level empties.
+/// The bytes of the rings of `cores` cores that user level reads.
 pub(crate) const fn shared_bytes(cores: usize) -> usize {
     if IS_SHARED { cores << RING_BITS } else { 0 }
 }
@@ -100,8 +100,8 @@ impl<A: Arch> Scheduler<A> {
             return;
         }
         let start = core::ptr::with_exposed_provenance_mut(address);
-        // SAFETY: so much memory was reserved for this, and it is taken only once. Users may have it, too: the kernel
-        // reads nothing but the reader's position, as an atomic number.
+        // SAFETY: `reserve` allocated this memory, and it is taken only once. Users may map it, too: the kernel
+        // reads nothing from it but the reader's position, atomically.
         let memory =
             unsafe { core::slice::from_raw_parts_mut(start, (1 << RING_BITS) / size_of::<u64>()) };
         let settings = Settings {

@@ -1,4 +1,4 @@
-//! What it costs to write an event, measured when the first core begins to do so. Others are like it.
+//! What it costs to write an event, measured once, on the first core: all cores are taken to be alike.
 
 use core::hint::black_box;
 
@@ -10,15 +10,15 @@ use crate::sched::Scheduler;
 use crate::time::Ticks;
 use crate::token::Ptr;
 
-/// So often a hook is called to measure what its events cost.
+/// The number of calls of a hook in one measurement.
 const CALLS: u32 = 256;
-/// So often it is measured; the least counts, as all else that takes time comes on top.
+/// The number of measurements. The minimum counts, as a disturbance can only add time.
 const REPETITIONS: usize = 3;
 
 impl<A: Arch> Scheduler<A> {
-    /// Measures what it costs to write an event: the mean of those that a usual kernel entry writes. How far others are
-    /// from that is seen from a hook that looks up nothing for its event, and from some that look up objects: what they
-    /// cost without what a hook takes anyway, and with it.
+    /// Measures what it costs to write an event: the mean over the events of a typical kernel entry. The
+    /// deviation of other events is bounded by a hook that looks up nothing and by hooks that look up objects,
+    /// each without and with the time that a hook takes if it writes nothing.
     pub(super) fn calibrate(
         &mut self,
         thread: Ptr<Thread<A>>,
@@ -37,7 +37,7 @@ impl<A: Arch> Scheduler<A> {
 
     /// The events of a call by which another thread runs, on another context.
     fn trace_usual_entry(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
-        // Nothing about them is known before the hooks, as in an entry.
+        // The compiler must know nothing about them, as in a kernel entry.
         let (thread, context) = black_box((thread, context));
         self.trace_syscall(abi::Syscall::Call as usize);
         self.trace_charged(context, Ticks::ZERO);
@@ -47,10 +47,10 @@ impl<A: Arch> Scheduler<A> {
         self.trace_exit();
     }
 
-    /// The ticks in which a hook writes events: without those that it takes if it writes none, and with them.
+    /// The ticks of `CALLS` calls of a hook: less those of calls that write no event, and in all.
     fn ticks_of(&mut self, hook: impl Fn(&mut Self) + Copy) -> [u64; 2] {
         let without = self.least_ticks(Kinds::NOTHING, hook);
-        // Of a ring that may be without the kinds of these events.
+        // All kinds, as the ring's own selection may exclude these events.
         let with = self.least_ticks(Kinds::ALL, hook);
         [with.saturating_sub(without), with]
     }

@@ -15,17 +15,17 @@ use crate::sched::Scheduler;
 use crate::time::Ticks;
 use crate::token::Ptr;
 
-/// How a core has waited for the entry lock since its last event about that. It can write no event before it has read the
-/// clock.
+/// How a core has waited for the entry lock since its last event about that. The event is written later, once
+/// the entry has read the clock.
 #[derive(Clone, Copy)]
 pub(super) enum Wait {
     /// Not at all.
     None,
-    /// It waits for exclusive mode, since then.
+    /// It has waited for exclusive mode since this time.
     Since(Ticks),
-    /// For shared mode. It cannot read the clock before.
+    /// For shared mode, for an unknown time: a core reads the clock only after it has entered.
     Shared,
-    /// For exclusive mode, for so long.
+    /// For exclusive mode, for this time.
     Exclusive(Ticks),
 }
 
@@ -69,8 +69,8 @@ impl Tracer {
         ring.put(events, now.0);
     }
 
-    /// Stores the thread and the context that are current from now on, of which at least one is another one than before,
-    /// and writes events of that.
+    /// Stores the current thread and context, at least one of which has changed, and writes an event for each
+    /// change.
     #[inline(never)]
     fn switch(&mut self, current: (ObjectId, ObjectId), now: Ticks) {
         let last = core::mem::replace(&mut self.last, current);
@@ -96,7 +96,7 @@ impl Tracer {
         }
     }
 
-    /// The next event about the thread and the context that are current is written, whatever they are.
+    /// Forgets the last thread and context, so that the next events about them are written in any case.
     pub(super) fn forget(&mut self) {
         self.last = (ObjectId(u32::MAX), ObjectId(u32::MAX));
     }
@@ -106,7 +106,7 @@ impl Tracer {
         self.ring.as_ref().map_or(0, Ring::written)
     }
 
-    /// The ring is empty, and says what an event costs.
+    /// Empties the ring, and stores in it what an event costs.
     pub(super) fn restart(&mut self, cost: trace_format::Cost) {
         if let Some(ring) = &mut self.ring {
             ring.restart(cost);
@@ -135,7 +135,7 @@ impl<A: Arch> Scheduler<A> {
         self.is_traced()
     }
 
-    /// Writes what is so when tracing starts.
+    /// Writes the state at which tracing starts: the current thread, context and level.
     pub(super) fn trace_start_of_ring(&mut self) {
         let tracer = &mut self.instruments.tracer;
         tracer.kinds = tracer.ring.as_ref().map_or(Kinds::NOTHING, Ring::kinds);
@@ -178,7 +178,7 @@ impl<A: Arch> Scheduler<A> {
         self.put_event(What::new(kind, subject), details);
     }
 
-    /// The part of a hook that all have in common. It is given as little as possible, as there are many hooks.
+    /// The part of a hook that all have in common. It takes few arguments, because it has many call sites.
     #[inline(never)]
     fn put_event(&mut self, what: What, details: (u64, u64)) {
         let now = self.core.now;
@@ -203,8 +203,8 @@ impl<A: Arch> Scheduler<A> {
         tracer.put([charged, ends[0], ends[1]], now);
     }
 
-    /// The current thread and context may be others than those of the last events about them. All rings have these
-    /// kinds of events, or no events at all.
+    /// Writes events if the current thread or context differs from that of the last such event. A ring has
+    /// these kinds of events or none at all.
     #[inline(always)]
     pub(super) fn switch(&mut self) {
         if self.has_event(Kind::Run) {

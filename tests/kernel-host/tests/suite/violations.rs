@@ -80,7 +80,7 @@ fn contexts() {
         },
     );
     caught(
-        "a limit is put aside by a call with a limit",
+        "only a call with a limit saves an outer limit",
         |system, reach| {
             let thread = system.current.thread;
             system.kernel()[thread].outer_limit = NonZeroU64::new(1000);
@@ -104,7 +104,7 @@ fn contexts() {
         },
     );
     caught(
-        "the top of a call stack knows its context",
+        "the top of a call chain knows its context",
         |system, reach| {
             let reply = system.reply(system.inner);
             system.kernel()[reply].above = Above::None;
@@ -136,7 +136,7 @@ fn replenishments() {
         },
     );
     caught(
-        "the current replenishment is worth using",
+        "the head replenishment holds the smallest budget",
         |system, reach| {
             let context = system.context();
             system.kernel()[context].budget = Ticks(1);
@@ -145,7 +145,7 @@ fn replenishments() {
         },
     );
     caught(
-        "a time slice has a part that is left and a part that was used",
+        "a timeslice has a remaining and a used part",
         |system, reach| {
             let context = system.context();
             system.kernel()[context].period = Ticks::ZERO;
@@ -202,13 +202,13 @@ fn calls() {
             check(system, system.outer, reach)
         },
     );
-    caught("only a call stands in a call stack", |system, reach| {
+    caught("only a call is in a call chain", |system, reach| {
         let (waiting, inner) = (system.reply(system.waiting), system.reply(system.inner));
         system.kernel()[waiting].below = Some(inner);
         check(system, system.waiting, reach)
     });
     caught(
-        "the inner call of a call stack knows the outer one",
+        "the inner call of a call chain knows the outer one",
         |system, reach| {
             let inner = system.reply(system.inner);
             system.kernel()[inner].below = None;
@@ -216,7 +216,7 @@ fn calls() {
         },
     );
     caught(
-        "the context of a call stack knows its top",
+        "the context of a call chain knows its top",
         |system, reach| {
             let context = system.context();
             system.kernel()[context].reply = None;
@@ -224,14 +224,14 @@ fn calls() {
         },
     );
     caught(
-        "the outer call of a call stack knows the inner one",
+        "the outer call of a call chain knows the inner one",
         |system, reach| {
             let outer = system.reply(system.outer);
             system.kernel()[outer].above = Above::None;
             check(system, system.inner, reach)
         },
     );
-    caught("a call stack has an end", |system, reach| {
+    caught("a call chain has an end", |system, reach| {
         let (inner, outer) = (system.reply(system.inner), system.reply(system.outer));
         let kernel = system.kernel();
         (kernel[inner].above, kernel[inner].below) = (Above::Reply(outer), Some(outer));
@@ -285,7 +285,7 @@ fn bindings_of_threads() {
         },
     );
     caught(
-        "a thread that was preempted before it receives has time",
+        "a thread that was preempted before it receives has a scheduling context",
         |system, _| {
             let thread = system.current.thread;
             system.kernel()[thread].sched_context = None;
@@ -322,7 +322,7 @@ fn queues_of_threads() {
         },
     );
     caught(
-        "a ready thread wants to run and has time",
+        "a ready thread is runnable and has budget",
         |system, reach| {
             let thread = system.ready.thread;
             system.kernel()[thread].state = ThreadState::Inactive;
@@ -338,7 +338,7 @@ fn queues_of_threads() {
         },
     );
     caught(
-        "a thread that waits for time is in the release queue of its domain, criticality and priority",
+        "a thread that waits for a replenishment is in the release queue of its domain, criticality and priority",
         |system, reach| {
             let thread = system.sleeper.thread;
             system.kernel()[thread].priority += 1;
@@ -346,7 +346,7 @@ fn queues_of_threads() {
         },
     );
     caught(
-        "a thread in the release queue wants to run and does not",
+        "a thread in the release queue is runnable and not current",
         |system, reach| {
             let thread = system.sleeper.thread;
             system.kernel()[thread].state = ThreadState::Inactive;
@@ -511,13 +511,10 @@ fn cores() {
         let thread = system.ready.thread;
         system.kernel()[thread].links = Links::NONE;
     });
-    caught(
-        "the membership of a thread in a ready queue says so",
-        &|system| {
-            let thread = system.ready.thread;
-            system.kernel()[thread].membership = Membership::Release;
-        },
-    );
+    caught("a thread in a ready queue has that membership", &|system| {
+        let thread = system.ready.thread;
+        system.kernel()[thread].membership = Membership::Release;
+    });
     caught("a release queue is well formed", &|system| {
         let thread = system.sleeper.thread;
         system.kernel()[thread].links = Links::NONE;
@@ -530,7 +527,7 @@ fn cores() {
         },
     );
     caught(
-        "the membership of a thread in a release queue says so",
+        "a thread in a release queue has that membership",
         &|system| {
             let thread = system.sleeper.thread;
             system.kernel()[thread].membership = Membership::Waiting;
@@ -548,7 +545,7 @@ fn a_kernel_that_checks_itself_stops() {
     let caught = catch_unwind(AssertUnwindSafe(|| machine.advance(10_000))).unwrap_err();
     let text = caught.downcast_ref::<String>().unwrap();
     let sentence = format!(
-        "it should always hold that a bound notification knows its thread, but not for {:#x}",
+        "invariant violated by {:#x}: a bound notification knows its thread",
         ready.thread.address()
     );
     assert_eq!(*text, sentence, "{context:?}");

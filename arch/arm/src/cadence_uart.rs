@@ -53,7 +53,7 @@ impl CadenceUart {
         Self(unsafe { Mmio::at(address) })
     }
 
-    /// Switches it on.
+    /// Enables the port.
     pub fn start(&self) {
         self.0
             .control

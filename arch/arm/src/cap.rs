@@ -272,7 +272,7 @@ impl<F: Format> ArchCap for Capability<F> {
         }
     }
 
-    /// The badge of a call of the firmware is set once, on a copy, as that of an endpoint.
+    /// The badge of a firmware-call capability is set once, on a copy, like that of an endpoint.
     fn update_data(self, moved: bool, data: usize) -> Option<Self> {
         match self {
             Self::Smc { badge: 0 } if !moved => Some(Self::Smc { badge: data }),

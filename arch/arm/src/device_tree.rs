@@ -1,8 +1,8 @@
-//! Reads from a flattened device tree what the kernel wants to know: the ranges of RAM (*Devicetree Specification*,
+//! Reads from a flattened device tree what the kernel needs: the ranges of RAM (*Devicetree Specification*,
 //! release 0.4, chapter 5 for the format, 2.3.5 for cells and 3.4 for memory nodes).
 //!
-//! A library for all of a device tree brings procedural macros and a library for unaligned records into the kernel; this
-//! is a loop over five tokens. Whatever the bytes are, it ends and reads nothing outside of them.
+//! A library for all of a device tree brings procedural macros and a library for unaligned records into the kernel;
+//! this is a loop over five tokens. Whatever the bytes are, it terminates and reads nothing outside them.
 
 use core::ops::Range;
 
@@ -10,7 +10,7 @@ use core::ops::Range;
 pub mod header {
     /// The word [`super::MAGIC`].
     pub const MAGIC: usize = 0;
-    /// The size of the tree in bytes, with free space behind its content.
+    /// The size of the tree in bytes, with free space after its content.
     pub const TOTAL_SIZE: usize = 1;
     /// The offset of the structure block in bytes.
     pub const STRUCTURE: usize = 2;
@@ -44,7 +44,7 @@ mod token {
 const ROOT: u32 = 1;
 const CHILD: u32 = 2;
 
-/// The words per address and size, unless a node says otherwise.
+/// The words per address and size, unless the root specifies others.
 const ADDRESS_CELLS: u32 = 2;
 const SIZE_CELLS: u32 = 1;
 

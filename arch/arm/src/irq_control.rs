@@ -96,7 +96,7 @@ fn trigger_of(word: usize) -> Trigger {
     }
 }
 
-/// As [`issue_handler`], for a line that shall interrupt a certain core. The length of the message is not
+/// As [`issue_handler`], for a line that is to interrupt a given core. The length of the message is not
 /// checked, as the interface specifies.
 #[cfg(feature = "smp")]
 fn issue_handler_on_core<A: HasController>(

@@ -183,7 +183,7 @@ mod several {
     use super::{CORE_SIGNAL, InterruptController, Irq, Lines, of_core};
     use kernel::sched::CORES;
 
-    /// The private lines of each core that shall be unmasked for users.
+    /// The private lines of each core that are to be unmasked for users.
     static WANTED: [AtomicU32; CORES] = [const { AtomicU32::new(0) }; CORES];
 
     impl<C: InterruptController> Lines<C> {

@@ -55,7 +55,7 @@ impl Pl011 {
         Self(unsafe { Mmio::at(address) })
     }
 
-    /// Switches it on.
+    /// Enables the port.
     pub fn start(&self) {
         self.0
             .cr

@@ -8,7 +8,7 @@ use crate::interrupt::InterruptController;
 use crate::lines;
 use crate::timer::Timer;
 
-/// What boards differ in as data.
+/// The data in which boards differ.
 #[derive(Clone, Debug)]
 pub struct BoardData {
     /// RAM. 32-bit kernels are loaded at its start and probe for its end, which is at most the end of this
@@ -33,7 +33,7 @@ pub trait Platform: Sized + 'static {
     /// Its timer.
     type Timer: Timer;
 
-    /// What it differs in as data.
+    /// Its data.
     const DATA: BoardData;
 
     /// Starts the devices. [`BoardData::devices`] are mapped.

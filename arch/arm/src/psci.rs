@@ -43,8 +43,8 @@ pub fn exit(conduit: Conduit, exit: Exit) {
     semihosting::exit(exit);
 }
 
-/// Calls a monitor, which is there, with the values of eight registers, and returns what is in them afterwards. It does with
-/// the machine what the caller asks for; that is what the capability to call it is for.
+/// Calls the monitor, which must exist, with the values of eight registers, and returns their values after the
+/// call. What it does to the machine is up to the caller: the capability to call it confers that right.
 #[cfg(target_arch = "aarch64")]
 pub fn call_monitor(mut words: [usize; 8]) -> [usize; 8] {
     let [x0, x1, x2, x3, x4, x5, x6, x7] = &mut words;

@@ -90,7 +90,7 @@ pub fn start_others(timer: &impl Timer, mut start: impl FnMut(usize) -> bool) ->
     CORES
 }
 
-/// Makes the kernel of a secondary core and passes its address to `keep`, and lets it join the others.
+/// Makes the kernel of a secondary core, passes its address to `keep`, and lets the core join the others.
 ///
 /// # Safety
 /// Called once on each secondary core, after the boot core has made its own kernel.
@@ -110,7 +110,7 @@ pub unsafe fn join<A: Arch>(
 }
 
 /// Releases the secondary cores.
-pub fn let_go() {
+pub fn release_cores() {
     STARTUP.release();
 }
 

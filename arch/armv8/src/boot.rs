@@ -65,7 +65,7 @@ pub(crate) fn boot<P: Platform>(
     trap::start();
     check_processor();
 
-    // A loader of that kind says where the tree is, or that users may have its memory.
+    // Such a loader passes the tree's address, or 0 if users may get the tree's memory.
     let elsewhere = P::DATA.loaded_device_tree.filter(|_| !is_loaded);
     let tree = [Some(entered.device_tree), elsewhere]
         .into_iter()
@@ -132,20 +132,20 @@ pub(crate) fn boot<P: Platform>(
     );
     drop(kernel);
     #[cfg(feature = "smp")]
-    smp::let_go();
+    smp::release_cores();
     core
 }
 
-/// The core that may leave the place where boot code lets those wait that a loader has started; 0 for none. Part of the
-/// loaded image, because such a core may read it before the boot core has zeroed the variables: memory that is not loaded
-/// has an unknown content at reset, and the reads are not cached while the MMU is off (Arm ARM, section D8.2).
+/// The secondary core that may leave the loop in which boot code holds the cores that a loader has started; 0 for none. Part
+/// of the loaded image, because such a core may read it before the boot core has zeroed the variables: memory that is not
+/// loaded has an unknown content at reset, and the reads are not cached while the MMU is off (Arm ARM, section D8.2).
 #[cfg(feature = "smp")]
 #[unsafe(no_mangle)]
 #[unsafe(link_section = ".data")]
 static released_core: AtomicUsize = AtomicUsize::new(0);
 
-/// Lets a core go that waits in boot code, with its cache disabled. The loader has started all cores that the kernel is
-/// built for.
+/// Releases a core that waits in boot code with its cache disabled. The loader has started all cores that the
+/// kernel is built for.
 #[cfg(feature = "smp")]
 fn release(core: usize) -> bool {
     released_core.store(core, Ordering::Release);
@@ -192,13 +192,13 @@ fn map_memory<P: Platform>(tree: Option<DeviceTree>) -> Ranges {
 fn check_processor() {
     assert!(
         ID_AA64MMFR0_EL1.matches_all(ID_AA64MMFR0_EL1::ASIDBits::Bits_16),
-        "the processor tells fewer than 65536 address spaces apart"
+        "the processor has no 16-bit ASIDs"
     );
 }
 
 /// The end of the physical address space.
 fn device_top() -> u64 {
-    /// By `ID_AA64MMFR0_EL1.PARange`; tables of 4 KiB have 48 bits.
+    /// By `ID_AA64MMFR0_EL1.PARange`; the 4 KiB granule has 48 bits.
     const BITS: [u32; 6] = [32, 36, 40, 42, 44, 48];
     let range = ID_AA64MMFR0_EL1.read(ID_AA64MMFR0_EL1::PARange) as usize;
     1 << BITS[range.min(BITS.len() - 1)]

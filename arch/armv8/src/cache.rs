@@ -71,9 +71,9 @@ pub(crate) fn clean(range: Range<usize>) {
     dsb(SY);
 }
 
-/// Lets all cores fetch the instructions that were written to a range of addresses, at whatever virtual addresses: the data
-/// is cleaned to where fetches see it, and only then is what instruction caches hold invalidated (sections B2.4 and D7.5).
-/// All of it, as a virtually indexed cache may hold instructions under other addresses than these.
+/// Makes instructions that were written to a range of addresses visible to all cores' instruction fetches, at all
+/// virtual addresses: cleans the data to the point of unification, then invalidates the instruction caches
+/// (sections B2.4 and D7.5), as a whole because a virtually indexed one may hold the lines under other addresses.
 pub(crate) fn publish_instructions(range: Range<usize>) {
     // SAFETY: cleaning changes no data that a core reads.
     lines(range, line_sizes().0).for_each(|line| unsafe { clean_line_to_unification(line) });

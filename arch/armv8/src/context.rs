@@ -14,7 +14,7 @@ const CONDITIONS: usize = 0xf000_0000;
 const USER_MODE: usize = 1 << 6;
 /// Saved program status: asynchronous errors masked.
 const ERRORS_MASKED: usize = if cfg!(feature = "debug") { 0 } else { 1 << 8 };
-/// Saved program status: stops after the next instruction, if the core does (MDSCR_EL1.SS).
+/// Saved program status: software step, if enabled (MDSCR_EL1.SS).
 const STEPS: usize = 1 << 21;
 const USER_STATUS: usize = USER_MODE | ERRORS_MASKED;
 
@@ -71,8 +71,8 @@ impl Context {
     /// Offset of the last address space lookup.
     pub(crate) const SPACE: usize = core::mem::offset_of!(Self, space);
 
-    /// If the thread is to stop after an instruction, that is the next one: the processor clears the flag at its
-    /// end (Arm ARM, section D2.11.3).
+    /// If the thread is single-stepped, the step begins at its next instruction: the processor clears the flag
+    /// at its end (Arm ARM, section D2.11.3).
     #[inline(always)]
     pub(crate) fn begin_step(&mut self) {
         if self.debug.iter().any(Debug::is_stepping) {
@@ -214,7 +214,7 @@ impl UserContext for Context {
     }
 
     fn restart(&mut self) {
-        // A system call that is made again is a step again. Anything else may be a step that is not yet counted.
+        // A repeated system call is a new step. Otherwise a step that is not counted yet may be under way.
         if HARDWARE_DEBUG && self.next_pc != self.restart_pc {
             self.begin_step();
         }

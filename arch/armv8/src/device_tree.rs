@@ -5,7 +5,7 @@ use core::ops::Range;
 use arch_arm::device_tree::{MAGIC, Tree, header};
 use kernel::arch::PhysAddr;
 
-use crate::kernel_space::{WINDOW_TOP, see_during_boot, window};
+use crate::kernel_space::{WINDOW_TOP, map_during_boot, window};
 
 /// An upper bound of the size of real device trees.
 const LARGEST: usize = 2 << 20;
@@ -18,7 +18,7 @@ pub(crate) struct DeviceTree {
 }
 
 impl DeviceTree {
-    /// The tree at `address`, if there is one; none at address 0. Free space behind its content is cut off.
+    /// The tree at `address`, if there is one; none at address 0. Free space after its content is cut off.
     ///
     /// # Safety
     /// If the address is not 0, it is in RAM that no other code changes.
@@ -28,8 +28,8 @@ impl DeviceTree {
         if !address.0.is_multiple_of(8) || !possible.contains(&address.0) {
             return None;
         }
-        see_during_boot(address);
-        see_during_boot(PhysAddr(address.0 + LARGEST));
+        map_during_boot(address);
+        map_during_boot(PhysAddr(address.0 + LARGEST));
         let start = core::ptr::with_exposed_provenance_mut::<u32>(window(address));
         // SAFETY: by contract.
         let word = |index| u32::from_be(unsafe { start.add(index).read() });

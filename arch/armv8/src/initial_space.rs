@@ -19,7 +19,7 @@ use crate::{Armv8, Platform};
 /// The pool that the initial thread gets.
 const INITIAL_POOL: usize = 0;
 
-/// Where tables of the level below `parent` begin that `range` needs.
+/// The start addresses of the tables below level `parent` that `range` needs.
 fn tables(range: &Range<usize>, parent: Level) -> impl Iterator<Item = usize> + use<> {
     let start = range.start & !(parent.bytes() - 1);
     (start..range.end).step_by(parent.bytes())

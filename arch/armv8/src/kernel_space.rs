@@ -181,7 +181,7 @@ pub(crate) fn nothing() -> Table {
 }
 
 /// Maps the GiB of RAM around a physical address in boot code's table.
-pub(crate) fn see_during_boot(address: PhysAddr) {
+pub(crate) fn map_during_boot(address: PhysAddr) {
     let table = kernel_table.table(0);
     let index = Level::Huge.index(address.0);
     if table.get(index) == Entry::EMPTY {

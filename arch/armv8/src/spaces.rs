@@ -179,10 +179,10 @@ impl Spaces {
             self.walk(walk);
             return known;
         }
-        self.preempt_after_lookup(asid, root)
+        self.switch_after_lookup(asid, root)
     }
 
-    fn preempt_after_lookup(&mut self, asid: Asid, root: PhysAddr) -> KnownSpace {
+    fn switch_after_lookup(&mut self, asid: Asid, root: PhysAddr) -> KnownSpace {
         if self.root(asid).map(Table::address) != Some(root) {
             return self.leave();
         }
@@ -229,7 +229,7 @@ impl AddressSpaces<Words64> for Spaces {
     fn inside(&mut self, asid: Asid, action: impl FnOnce()) {
         let previous = self.current;
         if let Some(root) = self.root(asid) {
-            self.preempt_after_lookup(asid, root.address());
+            self.switch_after_lookup(asid, root.address());
         }
         action();
         self.walk(previous);

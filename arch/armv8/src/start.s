@@ -161,8 +161,8 @@ boot_high:
 // addresses are not mapped. x0 and x1: where the initial task begins and ends, x2: its physical minus its virtual
 // addresses, x3: its entry point, x4: the address of a device tree, or 0. TPIDR_EL1: the number of the core.
 //
-// The loader's tables are in memory that users get, so every core leaves them at once, and waits, if it has to, with its
-// MMU off.
+// The loader's tables are in memory that users get, so every core leaves them immediately, and a core that has
+// to wait does so with its MMU off.
     .global loader_entry
 loader_entry:
     msr     daifset, #0xf
@@ -173,10 +173,10 @@ loader_entry:
     mov     x23, x2
     mov     x24, x3
     mrs     x25, tpidr_el1
-    // What the loader has written into the image leaves the caches: a core whose MMU is off reads and fetches past them
-    // (section B2.4). The image is inner shareable, so this holds for the caches of all cores (section D7.5); but the
-    // first core to come has to do it. A core that comes after the boot core has begun to change the image finds no
-    // line there that is older than memory, and changes nothing.
+    // What the loader has written into the image leaves the caches: a core whose MMU is off reads and fetches
+    // past them (section B2.4). The image is inner shareable, so this holds for the caches of all cores
+    // (section D7.5); but the first core to arrive has to do it. A core that arrives after the boot core has
+    // begun to change the image finds no line that is older than memory, and changes nothing.
     ldr     x1, =image_start
     ldr     x2, =image_end
     maintain civac

@@ -124,8 +124,8 @@ pub fn error<P: Platform>(core: &mut CoreHandle<Armv8<P>>) {
     });
 }
 
-/// Handles an exception of the kernel itself. In kernels that are so small that a panic is one, too, it ends the run without a
-/// report.
+/// Handles an exception of the kernel itself. With `panic=immediate-abort` (kernel kind `small`), a panic would
+/// be such an exception too, so the run ends without a report.
 ///
 /// # Panics
 /// Always, in others.

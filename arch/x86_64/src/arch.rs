@@ -68,8 +68,8 @@ impl<P: Platform> Arch for X86_64<P> {
     #[inline]
     fn switch_to(kernel: &mut Scheduler<Self>, next: Option<Ptr<Thread<Self>>>) {
         let Some(next) = next else {
-            // The idle loop needs no state of threads, so all of it stays loaded for its owner. Only on
-            // several cores the owner may continue on another core.
+            // The idle loop needs no state of threads, so all of it stays loaded for its owner. On several
+            // cores, though, the owner may continue on another core.
             if CORES > 1 {
                 write_back(kernel);
             }
@@ -255,8 +255,8 @@ fn switch_space<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, next: Ptr<Thread
             root,
         };
     }
-    let without = kernel.arch.kernel_space.root();
-    kernel.arch.activate(root.unwrap_or(without));
+    let kernel_root = kernel.arch.kernel_space.root();
+    kernel.arch.activate(root.unwrap_or(kernel_root));
 }
 
 /// Loads a thread's FS and GS bases into the registers, and saves the previous ones to the context of

@@ -2,7 +2,7 @@
 //!
 //! If the processor has the FSGSBASE instructions, users may use them too; the kernel therefore reads the
 //! registers back at each thread switch. In the kernel, GS has the kernel's base, and the user's base is in
-//! the MSR that `swapgs` exchanges (Intel SDM vol. 3, section 5.8.8).
+//! the MSR that `swapgs` exchanges (Intel SDM vol. 3, section 6.8.8).
 //!
 //! Selectors have no meaning in 64-bit mode, but users can load the null selectors 0 to 3 and those of
 //! their own descriptors, and read them back. To prevent information flow to the next thread, DS, ES, FS and

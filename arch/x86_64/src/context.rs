@@ -58,11 +58,11 @@ pub struct Registers {
     ss: u64,
 }
 
-// The processor aligns the stack to 16 bytes before it pushes (Intel SDM vol. 3, section 6.14.2).
+// The processor aligns the stack to 16 bytes before it pushes (Intel SDM vol. 3, section 7.14.2).
 const _: () = assert!(size_of::<Registers>().is_multiple_of(16));
 
 impl Registers {
-    /// Offset of the code segment, which tells the interrupted privilege level.
+    /// Offset of the code segment, which has the interrupted privilege level.
     pub const CS: usize = offset_of!(Self, cs);
     /// Offset of the base of FS.
     pub const FS_BASE: usize = offset_of!(Self, fs_base);

@@ -90,7 +90,7 @@ impl Features {
             Cr4::update(|flags| {
                 flags
                     .insert(Cr4Flags::PAGE_GLOBAL | Cr4Flags::OSFXSR | Cr4Flags::OSXMMEXCPT_ENABLE);
-                // Global TLB entries would stay and not be hidden.
+                // Global TLB entries survive a change of CR3, so the kernel would not be hidden.
                 #[cfg(feature = "harden-meltdown")]
                 flags.set(Cr4Flags::PAGE_GLOBAL, !self.speculation.meltdown);
                 flags.set(Cr4Flags::OSXSAVE, self.float_components != 0);

@@ -1,4 +1,4 @@
-//! Hardware breakpoints and single stepping (Intel SDM vol. 3, chapter 18).
+//! Hardware breakpoints and single stepping (Intel SDM vol. 3, chapter 19).
 //!
 //! Four registers hold addresses, DR7 the condition of each, and DR6 the events. They are loaded at a switch
 //! to a thread with breakpoints, and cleared at the next switch to a thread without; switches among threads
@@ -23,7 +23,7 @@ pub const COUNT: usize = 4;
 pub const TRAP: u64 = 1 << 8;
 /// RFLAGS.RF: the next instruction does not trigger a breakpoint.
 const RESUME: u64 = 1 << 16;
-/// The value to which DR6 is reset after reading (Intel SDM vol. 3, section 18.2.3: the processor only sets
+/// The value to which DR6 is reset after reading (Intel SDM vol. 3, section 19.2.3: the processor only sets
 /// bits).
 const STATUS_CLEAR: u64 = 0xffff_0ff0;
 /// DR6.BS: single step.
@@ -194,8 +194,8 @@ pub fn switch_to<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, next: Ptr<Threa
     }
 }
 
-/// What this debug exception reports (DR6). It is read before the kernel waits for anything: the processor adds the next one,
-/// which may be of another thread.
+/// What this debug exception reports (DR6). It is read before the kernel waits for anything: the processor
+/// accumulates events, and the next may be another thread's.
 pub fn take_status() -> u64 {
     let status;
     // SAFETY: the register only reports events.
@@ -208,7 +208,7 @@ pub fn take_status() -> u64 {
 /// Handles a debug exception of the current thread: returns its fault, or `None` if the thread continues, because it has
 /// instructions left to execute, or because another core has changed meanwhile what has stopped it.
 ///
-/// The trap of a single step has a higher priority than a breakpoint for the next instruction (Intel SDM vol. 3, section 6.9),
+/// The trap of a single step has a higher priority than a breakpoint for the next instruction (Intel SDM vol. 3, section 7.9),
 /// so that a step always counts; QEMU reports both at once.
 pub fn exception<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, status: u64) -> Option<Fault> {
     let thread = kernel.core.current?;
@@ -223,7 +223,7 @@ pub fn exception<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, status: u64) ->
         let left = context.debug.remaining.saturating_sub(1);
         let is_at_data = hit.is_some_and(|(_, it)| it.access != Access::Execute);
         // One exception makes one report: if the instruction has also accessed watched data, the last step ends an
-        // instruction later. A breakpoint for the next instruction is no loss, as it stops the thread when it continues.
+        // instruction later. A breakpoint for the next instruction is not lost: it stops the thread when it continues.
         context.debug.remaining = if is_at_data { left.max(1) } else { left };
         if context.debug.remaining == 0 {
             return Some(Fault::Debug {
@@ -245,8 +245,8 @@ pub fn exception<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, status: u64) ->
             number,
         });
     }
-    // The thread has set the flag itself, or executed `int1`, of which DR6 says nothing. The flag of steps that another core
-    // has ended is gone.
+    // The thread has set the flag itself, or executed `int1`, which DR6 does not report. The flag of steps that
+    // another core has ended is gone.
     let is_own = match status & STATUS_STEP {
         0 => status & STATUS_BREAKPOINTS == 0,
         _ => !steps && context.registers.rflags & TRAP != 0,

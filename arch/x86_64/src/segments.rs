@@ -1,4 +1,4 @@
-//! Segments and the task state (Intel SDM vol. 3, sections 3.4.5 and 8.7).
+//! Segments and the task state (Intel SDM vol. 3, sections 3.4.5 and 9.7).
 //!
 //! 64-bit mode needs them only for privilege levels and stacks. The order of the descriptors is fixed by
 //! `syscall` and `sysret`, which compute the user's selectors from one number.

@@ -79,7 +79,7 @@ impl<P: Platform> X86_64<P> {
     /// # Safety
     /// Called once on each secondary core, with the kernel's page tables in use and the processor's features
     /// enabled.
-    pub unsafe fn further(
+    pub unsafe fn secondary(
         number: usize,
         stack: usize,
         mut local_apic: LocalApic,

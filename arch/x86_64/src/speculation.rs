@@ -21,7 +21,7 @@ pub use needs::{Processor, Speculation};
 const CAPABILITIES: u32 = 0x10a;
 
 impl Processor {
-    fn ask() -> Self {
+    fn query() -> Self {
         let cpuid = CpuId::with_cpuid_reader(CpuIdReaderNative);
         let vendor = cpuid.get_vendor_info();
         let is_amd =
@@ -52,7 +52,7 @@ impl Processor {
 impl Speculation {
     /// Queries the processor.
     pub fn detect() -> Self {
-        Self::of(&Processor::ask())
+        Self::of(&Processor::query())
     }
 }
 

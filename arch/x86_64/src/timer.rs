@@ -1,5 +1,5 @@
 //! Time: the time stamp counter is the clock, and the local APIC's timer interrupts at a deadline (Intel
-//! SDM vol. 3, sections 18.17 and 12.5.4).
+//! SDM vol. 3, sections 19.17 and 12.5.4).
 
 use kernel::time::{Calibration, Reading, Reference, Ticks};
 use x86_64::registers::model_specific::Msr;
@@ -12,7 +12,7 @@ pub fn time_stamp() -> u64 {
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
-/// The time stamp counter after what is before in the program, and before what is after (Intel SDM vol. 3, section 18.17.1).
+/// The time stamp counter, read after all earlier and before all later instructions (Intel SDM vol. 2, RDTSC).
 pub fn ordered_time_stamp() -> u64 {
     use core::arch::x86_64::_mm_lfence;
     // SAFETY: the barriers only order instructions.
@@ -38,7 +38,7 @@ pub enum Timer {
     Deadline,
     /// With a count of its own clock.
     Count {
-        /// Counts per tick of the time stamp counter, times 2^32; at most one.
+        /// Counts per tick of the time stamp counter, which are at most one, times 2^32.
         rate: u64,
     },
 }
@@ -104,7 +104,7 @@ impl Starting {
     /// millisecond since the start or longer.
     ///
     /// # Panics
-    /// If the time stamp counter stands still.
+    /// If the time stamp counter has stopped.
     #[cfg_attr(target_os = "none", optimize(size))]
     pub fn complete(self, apic: &mut LocalApic, ticks_per_second: u64) -> Timer {
         let Self::Count(calibration) = self else {
@@ -117,19 +117,17 @@ impl Starting {
             shortest: (ticks_per_second / 1000) as u32,
             longest: (ticks_per_second / 50) as u32,
         };
-        // So much of the time until a deadline may it come too late.
+        // An interrupt is late by at most this fraction of the time until its deadline.
         let enough = ticks_per_second / 10_000;
         let read = || Some(reading(apic));
         let Some(measured) = calibration.and_then(|it| it.end(&reference, enough, &read)) else {
-            panic!(
-                "the frequency of the local APIC's timer is not known: the time stamp counter stands still"
-            );
+            panic!("cannot calibrate the local APIC's timer: the time stamp counter has stopped");
         };
         apic.set_count(0);
         // If its clock were the faster one, it would interrupt early, and be armed again.
         let frequency = measured.hertz.min(ticks_per_second);
         Timer::Count {
-            // Of frequencies up to 8 GHz.
+            // Does not overflow for frequencies up to 8 GHz.
             rate: ((frequency << 31) / ticks_per_second) << 1,
         }
     }

@@ -1,7 +1,7 @@
-//! Locks between cores. A kernel for one core has none of this.
+//! Locks between cores. A kernel for one core uses only the [ticket lock](Ticket), for console and trace.
 //!
-//! The [entry lock](BigReaderLock), and the [lock](Ticket) that orders the cores which wait for it. Its like, MCS and
-//! CLH locks, are compared with it in `benches/component/src/locks/`.
+//! The [entry lock](BigReaderLock) contains a ticket lock, which orders the cores that wait for it. MCS and CLH
+//! locks are compared with it in `benches/component/src/locks/`.
 //!
 //! The same files run under loom, which tries all orders in which cores can see each other's writes; see
 //! `tests/locks-loom/`.

@@ -70,7 +70,7 @@ impl Context {
     /// Offset of the last address space lookup.
     pub const SPACE: usize = core::mem::offset_of!(Self, space);
 
-    /// If the thread is to stop after an instruction, that is the next one.
+    /// If the thread is single-stepped, the step begins at its next instruction.
     #[inline(always)]
     pub(crate) fn begin_step(&mut self) {
         /// CPSR.T: Thumb instructions.
@@ -192,7 +192,7 @@ impl UserContext for Context {
     }
 
     fn restart(&mut self) {
-        // A system call that is made again is a step again. Anything else may be a step that is not yet counted.
+        // A repeated system call is a new step. Otherwise a step that is not counted yet may be under way.
         if self.next_pc != self.restart_pc {
             self.next_pc = self.restart_pc;
             self.begin_step();

@@ -51,8 +51,8 @@ pub trait Aarch32: Arch<Cap = Capability> {
     /// The value of TTBR0 for a directory.
     fn table_base(directory: PhysAddr) -> usize;
 
-    /// Switches to an address space: its TTBR0 value `base`, and `without`, that of the kernel's own.
-    fn install(base: usize, asid: HardwareAsid, without: usize);
+    /// Switches to an address space: its TTBR0 value is `base`, that of the kernel's own is `kernel_base`.
+    fn install(base: usize, asid: HardwareAsid, kernel_base: usize);
 
     /// Makes page table changes in a range of kernel addresses visible to table walks.
     fn clean_table(range: Range<usize>);

@@ -1,10 +1,10 @@
 //! The address spaces, and their hardware ASIDs.
 //!
-//! Capabilities identify address spaces by 17 bits: 128 pools of 1024. The hardware tags their TLB entries
-//! with 8 bits (`CONTEXTIDR.ASID`; ARM DDI 0406, section B3.10.4). An address space gets a hardware ASID when
-//! it is first switched to. They are assigned in turn, and one that is still in use is taken from its owner,
-//! with a TLB invalidation. So a switch takes constant time, and with fewer than 256 address spaces hardly
-//! ever invalidates TLB entries.
+//! Capabilities identify address spaces by 17 bits: 128 pools of 1024. The hardware tags their TLB entries with
+//! 8 bits (`CONTEXTIDR.ASID`; ARM DDI 0406, section B3.10.4). An address space gets a hardware ASID when it is
+//! first switched to. They are assigned round robin, and one that is still in use is taken from its owner, with
+//! a TLB invalidation. So a switch takes constant time, and with fewer than 256 address spaces hardly ever
+//! invalidates TLB entries.
 //!
 //! On several cores, each has its own [`Spaces`], but the pools are shared; the core that adds or removes a
 //! pool does so for all. An address space then has a fixed hardware ASID, the same on every core, and shares
@@ -69,7 +69,7 @@ pub struct Spaces<A: Aarch32> {
     /// The kernel's own directory, which has no user mappings.
     kernel: Directory<A>,
     /// The TTBR0 value for that directory.
-    without: usize,
+    kernel_walk: usize,
     /// The directory and hardware ASID that are loaded.
     current: Walk,
     /// The ASID generation: it increases whenever an address space loses its identifier or hardware ASID, and
@@ -127,7 +127,7 @@ impl<A: Aarch32> Spaces<A> {
     /// Offset of the ASID generation.
     pub const GENERATION: usize = offset_of!(Self, generation);
     /// Offset of the TTBR0 value for the kernel's own directory.
-    pub const WITHOUT: usize = offset_of!(Self, without);
+    pub const KERNEL_WALK: usize = offset_of!(Self, kernel_walk);
 }
 
 impl<A: Aarch32> Spaces<A> {
@@ -138,7 +138,7 @@ impl<A: Aarch32> Spaces<A> {
             owners: [None; HardwareAsid::COUNT],
             #[cfg(not(feature = "smp"))]
             next: HardwareAsid(1),
-            without: A::table_base(kernel.address()),
+            kernel_walk: A::table_base(kernel.address()),
             kernel,
             current: Walk {
                 base: 0,
@@ -224,14 +224,18 @@ impl<A: Aarch32> Spaces<A> {
     fn walk(&mut self, walk: Walk) {
         if self.current != walk {
             self.current = walk;
-            A::install(walk.base, HardwareAsid(walk.hardware as u8), self.without);
+            A::install(
+                walk.base,
+                HardwareAsid(walk.hardware as u8),
+                self.kernel_walk,
+            );
         }
     }
 
     /// Switches to the kernel's own address space.
     fn leave(&mut self) {
         self.walk(Walk {
-            base: self.without,
+            base: self.kernel_walk,
             hardware: HardwareAsid::KERNEL.0.into(),
         });
     }
@@ -282,7 +286,7 @@ impl<A: Aarch32> Spaces<A> {
         hardware
     }
 
-    /// The next hardware ASID in turn, except that of the current address space: while that is loaded, the
+    /// The next hardware ASID, round robin, except that of the current address space: while that is loaded, the
     /// TLB can be refilled after an invalidation.
     #[cfg(not(feature = "smp"))]
     fn next_hardware_asid(&mut self) -> HardwareAsid {

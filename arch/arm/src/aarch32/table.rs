@@ -77,12 +77,12 @@ impl<A: Aarch32, E: Copy, const N: usize> Entries<A, E, N> {
 
     /// Sets all entries to `empty`, in an unrolled loop, as there are hundreds.
     pub fn clear(self, empty: E) {
-        const SOME: usize = 8;
-        const { assert!(N.is_multiple_of(SOME)) };
-        for index in (0..N).step_by(SOME) {
+        const UNROLLED: usize = 8;
+        const { assert!(N.is_multiple_of(UNROLLED)) };
+        for index in (0..N).step_by(UNROLLED) {
             let entries = self.entry(index);
-            for place in 0..SOME {
-                // SAFETY: as for `fill`; there are `SOME` entries from `index` on.
+            for place in 0..UNROLLED {
+                // SAFETY: as for `fill`; there are `UNROLLED` entries from `index` on.
                 unsafe { entries.add(place).write_volatile(empty) };
             }
         }
@@ -91,12 +91,12 @@ impl<A: Aarch32, E: Copy, const N: usize> Entries<A, E, N> {
 
     /// Copies entries, in an unrolled loop, as a directory has hundreds for the kernel.
     pub fn copy(self, from: Self, range: Range<usize>) {
-        const SOME: usize = 8;
-        assert!(range.len().is_multiple_of(SOME));
-        for index in range.clone().step_by(SOME) {
+        const UNROLLED: usize = 8;
+        assert!(range.len().is_multiple_of(UNROLLED));
+        for index in range.clone().step_by(UNROLLED) {
             let (from, to) = (from.entry(index), self.entry(index));
-            // SAFETY: as for `get` and `fill`; there are `SOME` entries from `index` on.
-            let entries = unsafe { from.cast::<[E; SOME]>().read() };
+            // SAFETY: as for `get` and `fill`; there are `UNROLLED` entries from `index` on.
+            let entries = unsafe { from.cast::<[E; UNROLLED]>().read() };
             for (place, entry) in entries.into_iter().enumerate() {
                 // SAFETY: as above.
                 unsafe { to.add(place).write_volatile(entry) };

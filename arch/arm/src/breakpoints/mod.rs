@@ -68,7 +68,7 @@ const USERS: u32 = 0b10 << 1;
 const READS: u32 = 0b01 << 3;
 /// DBGWCR.LSC: writes.
 const WRITES: u32 = 0b10 << 3;
-/// The position of BAS, the bytes that a register is about.
+/// The position of BAS, the bytes that a register covers.
 const BYTES_SHIFT: u32 = 5;
 /// DBGBCR.BT: stops at all instructions but one.
 const MISMATCH: u32 = 0b0100 << 20;
@@ -107,7 +107,7 @@ const fn is_at(breakpoint: &Breakpoint, pc: usize) -> bool {
     }
 }
 
-/// The bytes between an address and what a watchpoint is about, which is 0 inside. The processor may report
+/// The distance in bytes of an address from the range of a watchpoint; 0 within it. The processor may report
 /// any address that the instruction has accessed (Arm ARM, section D2.9.4).
 const fn distance(breakpoint: &Breakpoint, address: usize) -> usize {
     let last = breakpoint.address + breakpoint.size - 1;
@@ -129,7 +129,7 @@ pub enum Event {
     },
     /// An instruction has been executed, by [`Stepping::Flag`].
     Step,
-    /// An instruction that exists to stop: `brk` or `bkpt`.
+    /// A software breakpoint instruction: `brk` or `bkpt`.
     Software,
 }
 
@@ -145,8 +145,8 @@ pub struct Debug {
     passed: u16,
     /// The instruction to be executed before the processor stops, and which bytes of the word it has.
     origin: (usize, u32),
-    /// Whether one of several watchpoints was changed since the last access that one has stopped. If another core did so
-    /// while that access waits to be reported, its address may be nearer to the changed one.
+    /// Whether a watchpoint was set or cleared beside others since the last watchpoint event. If another core
+    /// does so while an event waits to be reported, the event's address may be nearer to the changed one.
     moved: bool,
     /// Whether the thread uses any of this: if not, switches to it have nothing to load.
     active: bool,
@@ -236,7 +236,7 @@ impl Debug {
         Ok(used.is_some())
     }
 
-    /// The processor stops after the instruction at `pc`; `short` says that it is a Thumb instruction.
+    /// The processor stops after the instruction at `pc`; `short`: a Thumb instruction.
     pub const fn begin_step(&mut self, pc: usize, short: bool) {
         let bytes = match (short, pc & 2) {
             (false, _) => WORD,
@@ -293,7 +293,7 @@ impl Debug {
             Event::Instruction => self
                 .loaded(0..INSTRUCTIONS)
                 .find(|(_, breakpoint)| is_at(breakpoint, pc)),
-            // If a watchpoint as it is now stops the access, that stops again.
+            // The access is repeated, and stops again if a current watchpoint covers it.
             Event::Data { .. } if core::mem::take(&mut self.moved) => None,
             Event::Data { address, write } => {
                 self.loaded(INSTRUCTIONS..COUNT).min_by_key(|(_, it)| {

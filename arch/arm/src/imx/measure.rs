@@ -27,7 +27,7 @@ pub(super) fn measure(
     let measured = Calibration::begin(&read).and_then(|it| it.end(&reference, ENOUGH, &read));
     let Some(measured) = measured else {
         panic!(
-            "the frequency of the processor's timer is not known: the timer of the crystal does not count"
+            "cannot calibrate the processor's timer: the timer that counts the crystal does not count"
         );
     };
     (measured.hertz + MEGAHERTZ / 2) / MEGAHERTZ * MEGAHERTZ

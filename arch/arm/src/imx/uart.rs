@@ -64,7 +64,7 @@ impl Uart {
         Self(unsafe { Mmio::at(address) })
     }
 
-    /// Switches it on.
+    /// Enables the port.
     pub fn start(&self) {
         self.0.ucr1.modify(UCR1::UARTEN::SET);
         self.0

@@ -68,7 +68,7 @@ impl<V: ExecutionState, P: Platform> Arch for Machine<V, P> {
     }
 
     fn switch_to(kernel: &mut Scheduler<Self>, next: Option<Ptr<Thread<Self>>>) {
-        // The idle loop uses no state of threads, so all of it may stay loaded. Only on several cores the
+        // The idle loop uses no state of threads, so all of it may stay loaded. On several cores, though, the
         // owner of the floating-point registers may continue on another core, so they are saved.
         let Some(thread) = next else {
             #[cfg(feature = "smp")]

@@ -81,13 +81,13 @@ fn free_asid<V: ExecutionState, P: Platform>(
     pool: usize,
 ) -> Result<<V::Format as Format>::Asid, Failure> {
     /// Identifiers between two preemption points.
-    const SOME: usize = 32;
-    for first in (0..V::Spaces::<P>::POOL_SIZE).step_by(SOME) {
-        let found = kernel.arch.spaces.free_asid(pool, first..first + SOME);
+    const PIECE: usize = 32;
+    for first in (0..V::Spaces::<P>::POOL_SIZE).step_by(PIECE) {
+        let found = kernel.arch.spaces.free_asid(pool, first..first + PIECE);
         if let Some(asid) = found {
             return Ok(asid);
         }
-        kernel.preempt_after(work::IDENTIFIER * SOME)?;
+        kernel.preempt_after(work::IDENTIFIER * PIECE)?;
     }
     Err(Error::DeleteFirst.into())
 }

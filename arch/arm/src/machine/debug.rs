@@ -18,7 +18,7 @@ use crate::platform::Platform;
 /// The registers of this core.
 #[derive(Debug)]
 pub struct Unit {
-    /// Whether they are as the ABI has them, and work.
+    /// Whether they have the ABI's numbers, and the kernel can enable them.
     usable: bool,
     /// Whether any is in use.
     active: bool,
@@ -50,7 +50,7 @@ pub(super) fn numbers<V: ExecutionState, P: Platform>(
     usable.then_some(breakpoints::numbers(V::USER_TOP))
 }
 
-/// Loads what `next` needs, which runs next.
+/// Loads the debug registers of `next`, which runs next, if they differ.
 #[inline(always)]
 pub(super) fn switch_to<V: ExecutionState, P: Platform>(
     kernel: &mut Scheduler<Machine<V, P>>,

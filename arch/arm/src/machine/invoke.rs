@@ -38,8 +38,8 @@ pub(super) fn invoke<V: ExecutionState, P: Platform>(
     }
 }
 
-/// Calls the firmware with eight words, and returns as many. The firmware takes as long as it likes, and this core takes no
-/// interrupts meanwhile.
+/// Calls the firmware with eight words, and returns eight. Its execution time is unbounded, and this core takes
+/// no interrupts meanwhile.
 fn smc<V: ExecutionState, P: Platform>(
     kernel: &Kernel<Machine<V, P>>,
     invocation: &Invocation<Machine<V, P>>,
@@ -52,7 +52,7 @@ fn smc<V: ExecutionState, P: Platform>(
     Ok(Answer::Words(V::call_monitor(words), 8))
 }
 
-/// Undoes the effects of a capability that is deleted; `last` says that no other refers to the object.
+/// Undoes the effects of a capability that is deleted; `last`: no other refers to the object.
 pub(super) fn finalise<V: ExecutionState, P: Platform>(
     kernel: &mut Kernel<Machine<V, P>>,
     cap: Capability<V::Format>,

@@ -33,7 +33,7 @@ pub trait ExecutionState: Sized + 'static {
     type Format: Format;
     /// The address spaces of a core.
     type Spaces<P: Platform>: AddressSpaces<Self::Format>;
-    /// What boot code tells the kernel.
+    /// What boot code passes to the kernel.
     type Entered;
 
     /// User addresses are below this.
@@ -149,7 +149,7 @@ pub trait ExecutionState: Sized + 'static {
     /// The same, to be changed.
     fn debug_mut(context: &mut Self::Context) -> &mut breakpoints::InContext;
 
-    /// If the thread is to stop after an instruction, that is the next one.
+    /// If the thread is single-stepped, the step begins at its next instruction.
     fn begin_step(context: &mut Self::Context);
 
     // ---- methods of capabilities
@@ -159,7 +159,7 @@ pub trait ExecutionState: Sized + 'static {
         false
     }
 
-    /// Calls the monitor, which is there, with the values of the first eight registers; returns theirs.
+    /// Calls the monitor, which must exist, with the values of the first eight registers; returns those after the call.
     fn call_monitor(words: [usize; 8]) -> [usize; 8] {
         words
     }

@@ -35,8 +35,8 @@ pub(super) fn invoke<V: ExecutionState, P: Platform>(
     maintain(kernel, invocation, asid, (operation, range), writable)
 }
 
-/// Performs a cache operation on addresses of an address space, with preemption points. `writable` says whether
-/// users may write there: invalidation changes the content of memory.
+/// Performs a cache operation on addresses of an address space, with preemption points. `writable`: whether
+/// users may write there, as invalidation changes the content of memory.
 pub(super) fn maintain<V: ExecutionState, P: Platform>(
     kernel: &mut Kernel<Machine<V, P>>,
     invocation: &Invocation<Machine<V, P>>,

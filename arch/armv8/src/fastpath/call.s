@@ -65,8 +65,8 @@
     stp     x14, x21, [x13, #{REPLY_ABOVE}]
     b       7f
 
-// A receiver behind a threshold, of which x8 is the mark: the caller must have a budget, of which the budget
-// check threshold tells what is left beyond the smallest one. A threshold with flags exceeds all budgets. The
+// A receiver behind a threshold, of which x8 is the mark: the caller must have the budget, and the budget check
+// threshold shows how much is left beyond the smallest budget. A threshold with flags exceeds all budgets. The
 // clock is the virtual counter (Arm ARM, section D11.2.2).
 5:  cmp     x8, #{HAS_THRESHOLD}
     b.ne    9b

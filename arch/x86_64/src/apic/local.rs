@@ -87,8 +87,8 @@ impl LocalApic {
         ApicBase::read().0.start_address().as_u64()
     }
 
-    /// Enables the controller, with only the timer's vector set up. `x2apic` says whether the processor has
-    /// that mode, `registers` is the address at which the registers of the other mode are mapped.
+    /// Enables the controller, with only the timer's vector set up. `x2apic`: whether the processor has that
+    /// mode; `registers`: the address at which the registers of the other mode are mapped.
     ///
     /// # Safety
     /// The registers are mapped there, uncached, and no other code uses them.
@@ -182,7 +182,7 @@ impl LocalApic {
             Message::Init => 0b101 << 8,
             Message::StartUp(page) => 0b110 << 8 | u32::from(page),
         };
-        /// Set for all messages that are sent here; if clear, old processors send another message.
+        /// Set for all messages but INIT level de-assert, which is not sent here (section 12.6.1).
         const ASSERT: u32 = 1 << 14;
         let command = command | ASSERT;
         match self.access {

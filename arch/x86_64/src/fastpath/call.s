@@ -62,8 +62,8 @@
     mov [rcx + {REPLY_ABOVE_WHICH}], r13
     jmp 7f
 
-    # A receiver behind a threshold: the caller must have a budget, of which the budget check threshold tells
-    # what is left beyond the smallest one. A threshold with flags exceeds all budgets.
+    # A receiver behind a threshold: the caller must have the budget, and the budget check threshold shows how
+    # much is left beyond the smallest budget. A threshold with flags exceeds all budgets.
 5:  xor eax, {HAS_THRESHOLD}
 .if {CORES} > 1
     cmp eax, [rbp + {CORE_RECEIVING}]

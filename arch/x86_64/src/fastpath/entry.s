@@ -51,7 +51,7 @@
     mov rbp, gs:[{KERNEL}]
 .if {CORES} > 1
     # Take the entry lock in shared mode, unless it is held exclusively or this core was remotely modified.
-    # The exchange is a barrier between the write and the reads (Intel SDM vol. 3, section 9.2.3.9).
+    # The exchange is a barrier between the write and the reads (Intel SDM vol. 3, section 10.2.3.9).
     mov rcx, [rbp + {LOCK_STATE}]
     mov eax, {SHARED}
     xchg [rcx], rax

@@ -89,14 +89,14 @@ pub fn invoke_pool<P: Platform>(
 /// The first unused identifier of a pool. Searching a pool takes long, so there are preemption points.
 fn free_asid<P: Platform>(kernel: &mut Kernel<X86_64<P>>, place: usize) -> Result<Asid, Failure> {
     /// Identifiers between two preemption points.
-    const SOME: usize = 32;
-    for first in (0..POOL_SIZE).step_by(SOME) {
-        let some = first..first + SOME;
+    const PIECE: usize = 32;
+    for first in (0..POOL_SIZE).step_by(PIECE) {
+        let some = first..first + PIECE;
         let found = kernel.arch.asids.free_asid(&kernel.objects, place, some);
         if let Some(asid) = found {
             return Ok(asid);
         }
-        kernel.preempt_after(work::IDENTIFIER * SOME)?;
+        kernel.preempt_after(work::IDENTIFIER * PIECE)?;
     }
     Err(Error::DeleteFirst.into())
 }

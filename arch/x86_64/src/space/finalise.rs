@@ -9,7 +9,7 @@ use crate::cap::{Cap, PoolCap, RootCap};
 use crate::paging::{PageTable, window};
 use crate::{Platform, X86_64};
 
-/// Undoes the effects of a capability that is deleted; `last` says that no other refers to the object.
+/// Undoes the effects of a capability that is deleted; `last`: no other refers to the object.
 pub fn finalise<P: Platform>(kernel: &mut Kernel<X86_64<P>>, cap: Cap, last: bool) {
     match cap {
         // Every frame capability has a mapping of its own.

@@ -71,7 +71,7 @@ pub unsafe fn return_to(registers: *const Registers) -> ! {
     }
 }
 
-/// Enables `syscall` (Intel SDM vol. 3, section 5.8.8), and disables `sysenter`, which firmware may have
+/// Enables `syscall` (Intel SDM vol. 3, section 6.8.8), and disables `sysenter`, which firmware may have
 /// configured: without a code segment it is a general protection exception (vol. 2, SYSENTER).
 ///
 /// # Safety
@@ -138,7 +138,7 @@ entry_asm!(
     ".endm",
 
     // One stub per vector. It makes all frames equal, by a zero in place of the error code that most
-    // vectors do not have (Intel SDM vol. 3, table 6-1).
+    // vectors do not have (Intel SDM vol. 3, table 7-1).
     ".balign {STUB_SIZE}",
     ".global escapement_stubs",
     "escapement_stubs:",

@@ -21,7 +21,8 @@ pub struct Frame {
 /// The vector of non-maskable interrupts, machine checks and double faults, which share a stub.
 const UNKNOWN_VECTOR: u64 = u64::MAX;
 
-/// Ends the run with a report; without one, in kernels that are so small that a panic is an exception itself.
+/// Ends the run with a report; without one under `panic=immediate-abort` (kernel kind `small`), where a panic
+/// is an exception.
 ///
 /// # Panics
 /// Always, in others.

@@ -86,7 +86,7 @@ pub fn trap<P: Platform>(vector: u64, error: u64) {
             let status = debug::take_status();
             core.handle_debug_exception(|kernel| debug::exception(kernel, status));
         }
-        // After the instruction, which is not executed again (Intel SDM vol. 3, section 6.5, "traps").
+        // After the instruction, which is not executed again (Intel SDM vol. 3, section 7.5, "traps").
         exception::DEBUG | exception::BREAKPOINT => {
             core.handle_debug_exception(|_| Some(fault(vector, error)));
         }
@@ -129,7 +129,7 @@ fn interrupt<P: Platform>(kernel: &mut Local<'_, X86_64<P>>, vector: u64) {
 }
 
 fn fault(vector: u64, error: u64) -> Fault {
-    /// Bit of the error code of a page fault (Intel SDM vol. 3, figure 4-12).
+    /// Bit of the error code of a page fault (Intel SDM vol. 3, figure 5-12).
     const INSTRUCTION_FETCH: u64 = 1 << 4;
     /// The bits of it that the ABI reports.
     const STATUS: u64 = 0x1f;

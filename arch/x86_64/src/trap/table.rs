@@ -1,4 +1,4 @@
-//! The interrupt descriptor table (Intel SDM vol. 3, sections 6.10 and 6.14.1).
+//! The interrupt descriptor table (Intel SDM vol. 3, sections 7.10 and 7.14.1).
 
 use x86_64::VirtAddr;
 use x86_64::instructions::tables::lidt;
@@ -18,8 +18,8 @@ struct Gate([u64; 2]);
 impl Gate {
     const ABSENT: Self = Self([0; 2]);
 
-    /// A gate to `handler`. `software` says whether users may enter it by the `int` instruction; `stack` is
-    /// the index of a stack in the interrupt stack table.
+    /// A gate to `handler`. `software`: whether users may enter it by the `int` instruction; `stack` is the
+    /// index of a stack in the interrupt stack table.
     fn new(handler: usize, software: bool, stack: Option<u16>) -> Self {
         const PRESENT: u64 = 1 << 47;
         const INTERRUPT_GATE: u64 = 0xe << 40;

@@ -21,7 +21,7 @@ pub mod exception {
     pub const GENERAL_PROTECTION: u64 = 13;
     /// Page fault.
     pub const PAGE_FAULT: u64 = 14;
-    /// A hardware failure.
+    /// Non-maskable interrupt: a hardware failure, a watchdog or a button.
     pub const NON_MASKABLE: u64 = 2;
     /// An exception while the processor delivers another one.
     pub const DOUBLE_FAULT: u64 = 8;

@@ -182,7 +182,7 @@ pub extern "C" fn start(magic: u32, information: u32) -> ! {
     kernel::boot::start(&mut kernel, &parameters);
     drop(kernel);
     #[cfg(feature = "smp")]
-    smp::let_go();
+    smp::release_cores();
     // SAFETY: everything is initialised, and the handle is not used after this.
     unsafe { trap::return_to_user() }
 }

@@ -117,7 +117,7 @@ pub unsafe fn start_others(
 }
 
 /// Releases the other cores.
-pub fn let_go() {
+pub fn release_cores() {
     STARTUP.release();
 }
 
@@ -164,7 +164,7 @@ extern "C" fn start_core() -> ! {
         tlb::load_root(common.root());
         let local_apic = LocalApic::enable(features.x2apic, registers);
         let stack = STACK_END.load(Ordering::Relaxed);
-        let arch = X86_64::further(number, stack, local_apic, &common);
+        let arch = X86_64::secondary(number, stack, local_apic, &common);
         state::make(number, arch, irqs)
     };
     STARTUP.join(number, &mut core);

@@ -94,7 +94,7 @@ pub(crate) fn boot<P: Platform>(
     );
     drop(kernel);
     #[cfg(feature = "smp")]
-    smp::let_go();
+    smp::release_cores();
     core
 }
 

@@ -245,7 +245,7 @@ fn image_attributes(address: usize) -> Attributes {
     }
 }
 
-/// Removes the part of the window behind the end of RAM.
+/// Removes the part of the window beyond the end of RAM.
 #[cfg_attr(target_os = "none", optimize(size))]
 pub(crate) fn limit_window<P: Platform>(end: PhysAddr) {
     let last = (KERNEL_BASE + WINDOW_SIZE) >> SECTION_BITS;

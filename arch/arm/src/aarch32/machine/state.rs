@@ -248,8 +248,8 @@ impl<P: Platform> Aarch32 for Machine<P> {
     }
 
     #[inline(always)]
-    fn install(base: usize, asid: HardwareAsid, without: usize) {
-        translation::install(base, asid, without);
+    fn install(base: usize, asid: HardwareAsid, kernel_base: usize) {
+        translation::install(base, asid, kernel_base);
     }
 
     fn clean_table(range: Range<usize>) {

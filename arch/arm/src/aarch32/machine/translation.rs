@@ -8,10 +8,10 @@ use crate::aarch32::{HardwareAsid, cp15};
 /// Switches to an address space by way of the kernel's own directory, so that no TLB entry of one address
 /// space is tagged with the ASID of the other (section B3.10.4). The first barrier is for the Cortex-A9's
 /// erratum 754322.
-pub(super) fn install(base: usize, asid: HardwareAsid, without: usize) {
+pub(super) fn install(base: usize, asid: HardwareAsid, kernel_base: usize) {
     // SAFETY: all directories have the same kernel mappings.
     unsafe {
-        cp15::set_directory(without);
+        cp15::set_directory(kernel_base);
         version::data_barrier();
         version::instruction_barrier();
         cp15::set_asid(asid.0.into());

@@ -104,8 +104,8 @@ pub fn data_abort<P: Platform>(core: &mut CoreHandle<Machine<P>>) {
     });
 }
 
-/// Handles an exception of the kernel itself. In kernels that are so small that a panic is one, too, it ends the run without a
-/// report.
+/// Handles an exception of the kernel itself. With `panic=immediate-abort` (kernel kind `small`), a panic would
+/// be another exception, so the run ends without a report.
 ///
 /// # Panics
 /// Always, in others.

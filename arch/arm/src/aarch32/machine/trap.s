@@ -1,9 +1,9 @@
 @ Exceptions of user mode, and the return to it.
 @
-@ While a user runs, the stack pointer of supervisor mode is the address behind the return state (program
-@ counter and status) in the thread's context. So the instruction `srs` stores the return state of any
-@ exception there, and the general registers are stored below it. The whole kernel runs in supervisor
-@ mode, regardless of the mode of the exception.
+@ While a user runs, the stack pointer of supervisor mode is the address just past the return state (program
+@ counter and status) in the thread's context. So the instruction `srs` stores the return state of any exception
+@ there, and the general registers are stored below it. The whole kernel runs in supervisor mode, regardless of
+@ the mode of the exception.
 @
 @ The kernel itself never takes an interrupt: the idle loop waits for one with interrupts masked. Other
 @ exceptions of the kernel are fatal.

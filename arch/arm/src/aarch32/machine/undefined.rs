@@ -60,7 +60,7 @@ enum Access {
     Kernel,
 }
 
-/// Where a read of an address would arrive.
+/// The physical address that a read of an address would access.
 fn translate(address: usize, access: Access) -> Option<PhysAddr> {
     /// PAR.F: the translation failed.
     const FAILED: usize = 1 << 0;

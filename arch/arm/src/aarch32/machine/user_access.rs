@@ -27,7 +27,7 @@ pub(super) fn limit() {
         }
     }
     if has(THUMB_EE) {
-        /// TEECR.XED: users can neither read nor write TEEHBR (ARM DDI 0406, section B4.1.150).
+        /// TEECR.XED: users can neither read nor write TEEHBR (ARM DDI 0406, section B4.1, TEECR).
         const ENVIRONMENT_DISABLED: u32 = 1 << 0;
         // SAFETY: as above.
         unsafe {

@@ -61,8 +61,8 @@
     str     r11, [r10, #{REPLY_ABOVE_WHICH}]
     b       7f
 
-@ A receiver behind a threshold: the caller must have a budget, of which the budget check threshold tells what
-@ is left beyond the smallest one. A threshold with flags exceeds all budgets.
+@ A receiver behind a threshold: the caller must have the budget, and the budget check threshold shows how much
+@ is left beyond the smallest budget. A threshold with flags exceeds all budgets.
 5:  .if     {COUNTER} == 0
     b       9b
     .else

@@ -1,7 +1,7 @@
 @ The vector of system calls, in supervisor mode; see `trap.s` for the stack pointer. All registers are saved
-@ into the thread's context first, so that an exit to the slow path has nothing to undo. Then sp points
-@ into the context of the current thread and r8 into that of the next one, both behind the general
-@ registers; r12 points to the core's part of the kernel. r2 to r5 keep the message.
+@ into the thread's context first, so that an exit to the slow path has nothing to undo. Then sp points into the
+@ context of the current thread and r8 into that of the next one, both just past the general registers; r12
+@ points to the core's part of the kernel. r2 to r5 keep the message.
 
     srsdb   sp!, #0x13
     stmdb   sp, {{r0-r14}}^

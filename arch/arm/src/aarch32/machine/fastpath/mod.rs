@@ -44,7 +44,7 @@ struct Offsets<P: Platform>(core::marker::PhantomData<P>);
 type Of<P> = Layout<Machine<P>>;
 
 impl<P: Platform> Offsets<P> {
-    /// Offset in a thread to which the stack pointer points: behind the general registers.
+    /// Offset in a thread to which the stack pointer points: just past the general registers.
     const BASE: usize = Of::<P>::THREAD_CONTEXT + Context::RETURN_STATE;
     const SPACE: isize = (Context::SPACE - Context::RETURN_STATE) as isize;
 
@@ -63,7 +63,7 @@ impl<P: Platform> Offsets<P> {
     const DEBUG: usize = offset_of!(Machine<P>, debug);
     const TIMER: usize = offset_of!(Machine<P>, user_timer);
 
-    /// How the assembly reads the clock: not, from the virtual counter, or from memory; and where the address is.
+    /// How the assembly reads the clock: not at all, from the virtual counter, or from memory; and where the address is.
     const COUNTER: (usize, isize) = match P::Timer::COUNTER {
         Counter::Unknown => (0, 0),
         Counter::Virtual => (1, 0),
@@ -112,7 +112,7 @@ pub extern "C" fn system_call_entry<P: Platform>() {
         WALKED =
             const Offsets::<P>::arch(Offsets::<P>::SPACES + Spaces::<Machine<P>>::CURRENT),
         KERNEL_SPACE =
-            const Offsets::<P>::arch(Offsets::<P>::SPACES + Spaces::<Machine<P>>::WITHOUT),
+            const Offsets::<P>::arch(Offsets::<P>::SPACES + Spaces::<Machine<P>>::KERNEL_WALK),
         GENERATION =
             const Offsets::<P>::arch(Offsets::<P>::SPACES + Spaces::<Machine<P>>::GENERATION),
         FPU_OWNER = const Offsets::<P>::arch(Offsets::<P>::FPU + Fpu::<State, P>::OWNER),

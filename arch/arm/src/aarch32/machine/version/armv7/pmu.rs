@@ -18,8 +18,8 @@ pub(crate) fn give_to_users() {
 
 /// Makes user accesses undefined. This is the reset state, but firmware may have changed it.
 ///
-/// ID_DFR0 is not asked whether there are performance monitors: Cortex-A9 has them, and reads as 0 there
-/// (ARM DDI 0388, table 4-3). So has every other core that this kernel supports.
+/// ID_DFR0 is not consulted: on the Cortex-A9, which has performance monitors, it reads as 0 (ARM DDI 0388,
+/// table 4-3). Every other core that this kernel supports has them, too.
 pub(crate) fn keep_from_users() {
     // SAFETY: the kernel does not use the counters.
     unsafe { cp15::set_monitor_access(0) };

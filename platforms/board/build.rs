@@ -1,5 +1,6 @@
-//! The build script of boards with Arm cores. It makes what they differ in of `platform.toml`, section `[board]`: the link
-//! script, which includes the one of the architecture; the constants and types of `mod.rs`; and the device tree.
+//! The build script of Arm boards. It generates what differs between them from `platform.toml`, section
+//! `[board]`: the link script, which includes the one of the architecture; the constants and types of `mod.rs`;
+//! and the device tree.
 
 #[path = "description.rs"]
 mod description;
@@ -48,7 +49,7 @@ fn main() {
     let log = has_log.then(|| platform.device["serial"].registers[0].address);
     let tree = board.tree.as_ref().map_or(Ok(vec![]), tree::blob);
     let tree = tree.expect("the names in `board.tree` are valid");
-    let constants = constants(board, log).expect("a string takes all text");
+    let constants = constants(board, log).expect("writing to a string does not fail");
     fs::write(out.join("device_tree.dtb"), tree).expect("cargo made the folder");
     fs::write(out.join("board.rs"), constants).expect("cargo made the folder");
     link(board, &here.join("../../arch"), &out);

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue, Deserializer, Error};
 
-/// The section `[board]`: what an image with Arm cores differs in from those of other boards. Addresses are physical ones.
+/// The section `[board]`: what differs between the kernel images of Arm boards. Addresses are physical.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Board {
@@ -90,7 +90,7 @@ pub enum ControllerDriver {
 #[serde(rename_all = "kebab-case")]
 pub enum Psci {
     Monitor,
-    /// As the level says at which the kernel is entered.
+    /// By the exception level at which the kernel is entered.
     ByLevel,
 }
 
@@ -98,12 +98,12 @@ pub enum Psci {
 /// were read. `base` is relative to the folder `platforms`.
 ///
 /// # Errors
-/// A sentence: which file cannot be read; or file, line and column, and what is wrong there.
+/// A message: which file cannot be read; or file, line, column and what is wrong there.
 pub fn read<T: DeserializeOwned>(
     platforms: &Path,
     name: &str,
 ) -> Result<(T, Vec<PathBuf>), String> {
-    /// The only key that is for this function.
+    /// The only key that this function itself needs.
     #[derive(Deserialize)]
     struct Completed {
         base: Option<String>,
@@ -175,7 +175,7 @@ pub fn say(error: &Error, sources: &[Source]) -> String {
     format!("platforms/{name}:{line}:{column}: {message}")
 }
 
-/// Adds what a table lacks, also in tables inside of it.
+/// Adds the keys of `base` that a table lacks, recursively.
 fn complete<'a>(table: &mut DeTable<'a>, base: DeTable<'a>) {
     for (key, value) in base {
         match table.get_mut(&**key.get_ref()) {

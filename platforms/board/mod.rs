@@ -16,7 +16,7 @@ const fn device(address: usize) -> usize {
     device_address(DATA.devices, address)
 }
 
-/// Switches the console on, and the port of the log, if there is one.
+/// Starts the console, and the port of the log, if there is one.
 pub fn start_ports() {
     CONSOLE.start();
     #[cfg(feature = "log")]

@@ -1,6 +1,6 @@
 //! The kernel image for the Sabre Lite: an i.MX 6Quad with Cortex-A9 cores.
 //!
-//! The kernel gets no information about RAM. It probes for the most that the board can have; RAM outside the
+//! No loader describes the RAM, so the kernel probes for it, up to the board's maximum; RAM outside the
 //! kernel's window is given to users as device memory, which they can map but in which they cannot create
 //! objects.
 #![no_std]

@@ -34,8 +34,8 @@ entry:
     ubfx    x1, x1, #11, #5
     msr     mdcr_el2, x1
         // The 32-bit SCTLR: the reserved bits that must be one, and barriers by coprocessor instructions
-        // enabled;
-        // MMU and caches disabled. Exceptions in Thumb state: boot loaders may leave that, and the kernel must not mind.
+        // enabled; MMU and caches disabled. Exceptions in Thumb state: boot loaders may leave that, and the
+        // kernel must cope.
     movz    x1, #0x0838
     movk    x1, #0x40c5, lsl #16
     msr     sctlr_el1, x1

@@ -1,9 +1,9 @@
 //! From the boot loader to 64-bit code at the kernel's addresses.
 //!
-//! A multiboot loader (Multiboot Specification 0.6.96, section 3) leaves the processor in 32-bit protected
-//! mode without paging. The switch to 64-bit mode follows Intel SDM vol. 3, section 10.8.5. The page tables
-//! created here map the first GiB of memory three times: identically, in the window, and at the image's
-//! addresses. They are used until [`super::start`] replaces them.
+//! A multiboot loader (Multiboot Specification 0.6.96, section 3) leaves the processor in 32-bit protected mode
+//! without paging. The switch to 64-bit mode follows Intel SDM vol. 3, section 11.8.5. The page tables created
+//! here map the first GiB of memory three times: identically, in the window, and at the image's addresses. They
+//! are used until [`super::start`] replaces them.
 
 use core::arch::global_asm;
 

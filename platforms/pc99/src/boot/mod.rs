@@ -41,7 +41,7 @@ const DEVICE_TOP: u64 = 1 << 47;
 const PAGE: usize = 1 << 12;
 const DEFAULT_IO_APIC: usize = 0xfec0_0000;
 
-/// The most regions of memory during boot.
+/// The maximum number of memory regions during boot.
 const REGIONS: usize = 64;
 
 // Symbols of the linker script; only their addresses are used.
@@ -89,7 +89,7 @@ pub extern "C" fn start(magic: u32, information: u32) -> ! {
 
     let features = Features::detect();
     #[cfg(feature = "debug")]
-    tell_what_is_open();
+    report_vulnerabilities();
     // SAFETY: this is boot, and only the kernel uses the new page tables.
     let mut kernel_space = unsafe {
         features.enable();
@@ -190,7 +190,7 @@ pub extern "C" fn start(magic: u32, information: u32) -> ! {
 /// Prints the attacks to which the processor is vulnerable and against which this kernel has no mitigation.
 #[cfg(feature = "debug")]
 #[cfg_attr(target_os = "none", optimize(size))]
-fn tell_what_is_open() {
+fn report_vulnerabilities() {
     let needs = Speculation::detect();
     for (needed, built, attack) in [
         (
@@ -203,7 +203,7 @@ fn tell_what_is_open() {
         if needed && !built {
             let _ = writeln!(
                 Console::<X86_64<Pc99>>::new(),
-                "this processor is open to an attack; the kernel was built without --harden {attack}"
+                "this processor is vulnerable to {attack}; the kernel was built without --harden {attack}"
             );
         }
     }
@@ -264,7 +264,7 @@ fn sections() -> [(Range<usize>, Access); 4] {
     parts()
 }
 
-/// The same; the stacks of further cores are among the variables.
+/// The same; the stacks of secondary cores are among the variables.
 #[cfg(feature = "smp")]
 #[cfg_attr(target_os = "none", optimize(size))]
 fn sections() -> [(Range<usize>, Access); 4 + smp::STACKS] {

@@ -70,7 +70,7 @@ pub unsafe fn load<const CAPACITY: usize>(
     let file = unsafe { bytes(module.start.0, module.end.0 - module.start.0) };
     assert!(
         file.starts_with(IDENTITY),
-        "the module is no ELF file of 64 bits"
+        "the module is not a 64-bit ELF file"
     );
     let segments = segments(file).filter(|segment| !segment.addresses.is_empty());
     let start = segments.clone().map(|segment| segment.addresses.start);

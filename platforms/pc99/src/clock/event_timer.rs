@@ -46,8 +46,8 @@ impl EventTimer {
         Some(timer)
     }
 
-    /// The frequency of the time stamp counter; `None` if this one does not count. If it stood still, it is put back
-    /// afterwards.
+    /// The frequency of the time stamp counter; `None` if this one does not count. If it was stopped, its count
+    /// is restored.
     pub fn measure(mut self) -> Option<Frequency> {
         let configuration = self.read(Register::Configuration);
         let halves = [Register::Count, Register::UpperCount];

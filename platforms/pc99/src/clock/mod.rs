@@ -27,12 +27,12 @@ pub struct Counters {
 /// convert times equally.
 ///
 /// # Panics
-/// If nothing tells it, and no counter counts by which it could be measured.
+/// If neither processor nor hypervisor reports it and no counter runs by which it could be measured.
 #[cfg_attr(target_os = "none", optimize(size))]
 pub fn time_stamp_megahertz(counters: impl FnOnce() -> Counters) -> u64 {
-    let hertz = told().unwrap_or_else(|| {
+    let hertz = reported().unwrap_or_else(|| {
         let Some((source, measured)) = measure(counters()) else {
-            panic!("the frequency of the time stamp counter is not known: no other counter of this machine counts");
+            panic!("cannot measure the time stamp counter: no reference counter is running");
         };
         say(source, measured);
         measured.hertz
@@ -40,9 +40,9 @@ pub fn time_stamp_megahertz(counters: impl FnOnce() -> Counters) -> u64 {
     (hertz + MEGAHERTZ / 2) / MEGAHERTZ
 }
 
-/// What leaf 15H of CPUID says (Intel SDM vol. 2), or leaf 4000_0010H, which hypervisors have in common. The frequency in leaf
-/// 16H is that of the processor's specification, and the counter's may differ by some thousandths.
-fn told() -> Option<u64> {
+/// The frequency in leaf 15H of CPUID (Intel SDM vol. 2), or in leaf 4000_0010H, which hypervisors have in common. The
+/// frequency in leaf 16H is that of the processor's specification, and the counter's may differ by some thousandths.
+fn reported() -> Option<u64> {
     const KILOHERTZ: u64 = 1000;
     let cpuid = CpuId::with_cpuid_reader(CpuIdReaderNative);
     let by_processor = cpuid.get_tsc_info().and_then(|info| info.tsc_frequency());

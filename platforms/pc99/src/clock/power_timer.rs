@@ -11,7 +11,7 @@ const FREQUENCY: u64 = 3_579_545;
 pub struct PowerTimer {
     /// Its I/O port.
     pub port: u16,
-    /// Its largest count, after which it is zero.
+    /// Its largest count, after which it wraps to zero.
     pub last: u32,
 }
 
@@ -19,7 +19,7 @@ impl PowerTimer {
     /// The frequency of the time stamp counter; `None` if this one does not count.
     pub fn measure(self) -> Option<Frequency> {
         let count = || {
-            // SAFETY: firmware says that the timer is at this port; reading it has no side effects.
+            // SAFETY: by the firmware's tables, the timer is at this port; reading it has no side effects.
             unsafe { PortReadOnly::<u32>::new(self.port).read() }
         };
         let read = || Some(Reading::now(ordered_time_stamp, count));

@@ -92,7 +92,7 @@ pub struct Frame {
     pub bits: usize,
     /// Device memory: the kernel never touches it.
     pub device: bool,
-    /// Whether users can write, or at least read, through the capability.
+    /// What users can do with the frame through the capability.
     pub rights: Rights,
 }
 
@@ -220,8 +220,8 @@ pub trait Arch: Sized + 'static {
     fn mask_interrupt(&mut self, irq: Irq, masked: bool);
     /// Whether the kernel reserves this line for itself.
     fn is_reserved(&self, irq: Irq) -> bool;
-    /// Handles the plain `IRQControl_Get`, which some platforms refuse or number differently: the line that
-    /// `number` stands for.
+    /// Handles the plain `IRQControl_Get`, which some platforms refuse or number differently: the line to which
+    /// `number` is mapped.
     ///
     /// # Errors
     /// The error for the caller.

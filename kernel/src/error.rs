@@ -1,4 +1,4 @@
-//! Why an operation that a thread has asked for fails or stops.
+//! Why an operation that a thread has requested fails or stops.
 
 use abi::{ErrorCode, LookupFailure};
 
@@ -35,7 +35,7 @@ pub enum Error {
     RevokeFirst,
     /// Too little memory is left; the number of free bytes.
     NotEnoughMemory(usize),
-    /// The caller can never have the budget that the endpoint's threshold asks for; in microseconds.
+    /// The caller can never have the budget that the endpoint's threshold requires; in microseconds.
     BudgetTooSmall {
         /// The budget that is needed.
         needed: usize,

@@ -70,7 +70,7 @@ macro_rules! contains {
     };
 }
 
-/// Lets values be copied, whatever the parameters of their types are.
+/// Implements `Clone` and `Copy` without bounds on the type's parameters.
 macro_rules! copyable {
     ($([$($parameters:tt)*] $type:ty),*) => {$(
         impl<$($parameters)*> Clone for $type {

@@ -59,7 +59,7 @@ pub struct UserTimer<A: Arch> {
 impl<A: HasUserTimer> UserTimer<A> {
     /// Offset of the owner, for fast paths in assembly.
     pub const OWNER: usize = core::mem::offset_of!(Self, owner);
-    /// Offset of the byte that says whether user mode can access it.
+    /// Offset of the byte that indicates whether user mode can access it.
     pub const OPEN: usize = core::mem::offset_of!(Self, open);
 
     /// A timer without an owner, which user mode cannot access.

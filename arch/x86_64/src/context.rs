@@ -68,7 +68,7 @@ impl Registers {
     pub const FS_BASE: usize = offset_of!(Self, fs_base);
     /// Offset of the base of GS.
     pub const GS_BASE: usize = offset_of!(Self, gs_base);
-    /// Offset of the byte that says whether the bases are loaded.
+    /// Offset of the byte that indicates whether the bases are loaded.
     pub const BASES_LOADED: usize = offset_of!(Self, bases_loaded);
 
     /// Offset of a general register, by its position in `general`.

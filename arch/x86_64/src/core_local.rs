@@ -92,9 +92,9 @@ impl CoreLocal {
     const HARDENING: usize = 0;
     /// Offset of the data that entries use while the kernel is hidden.
     pub const ISOLATION: usize = Self::HARDENING + offset_of!(Hardening, isolation);
-    /// Offset of the byte that says whether indirect branch predictions are flushed.
+    /// Offset of the byte that indicates whether indirect branch predictions are flushed.
     pub const BARRIER: usize = Self::HARDENING + offset_of!(Hardening, barrier);
-    /// Offset of the byte that says whether buffers are cleared.
+    /// Offset of the byte that indicates whether buffers are cleared.
     pub const CLEAR_BUFFERS: usize = Self::HARDENING + offset_of!(Hardening, clear_buffers);
 
     /// Sets up the data of this core, which is number `number`; its kernel entries start at `stack`.

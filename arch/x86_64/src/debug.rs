@@ -205,11 +205,11 @@ pub fn take_status() -> u64 {
     status
 }
 
-/// Handles a debug exception of the current thread: returns its fault, or `None` if the thread continues, because it has
-/// instructions left to execute, or because another core has changed meanwhile what has stopped it.
+/// Handles a debug exception of the current thread: returns its fault, or `None` if the thread continues,
+/// because it has instructions left to execute, or because another core has meanwhile removed the cause.
 ///
-/// The trap of a single step has a higher priority than a breakpoint for the next instruction (Intel SDM vol. 3, section 7.9),
-/// so that a step always counts; QEMU reports both at once.
+/// The trap of a single step has a higher priority than a breakpoint for the next instruction (Intel SDM vol.
+/// 3, section 7.9), so that a step always counts; QEMU reports both together.
 pub fn exception<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, status: u64) -> Option<Fault> {
     let thread = kernel.core.current?;
     let loaded = kernel.arch.breakpoints;

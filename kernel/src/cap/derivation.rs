@@ -55,7 +55,7 @@ impl<A: Arch> Capabilities<A> {
         let raw = self[slot].raw();
         let neighbours = [self[slot].previous(), self[slot].next()];
         !neighbours.into_iter().flatten().any(|other| {
-            // Capabilities of two kinds are not to the same object, and need not be unpacked.
+            // Capabilities of different kinds never refer to the same object, and need not be unpacked.
             self[other].raw().tag() == raw.tag()
                 && self[other].unpack().same_object(&self[slot].unpack())
         })

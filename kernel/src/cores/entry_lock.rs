@@ -22,7 +22,7 @@ pub(crate) enum Mode {
 pub struct EntryLock<A: Arch> {
     /// Address of the word in which this core announces its state to other cores.
     state: *const usize,
-    /// Address of the byte that says whether a core holds the entry lock exclusively.
+    /// Address of the byte that indicates whether a core holds the entry lock exclusively.
     exclusive: *const u8,
     /// This core, as encoded in the words of endpoints and reply objects.
     bits: usize,
@@ -47,13 +47,13 @@ pub struct EntryLock<A: Arch> {
 impl<A: Arch> EntryLock<A> {
     /// Offset of the address of the word with this core's state.
     pub const STATE: usize = offset_of!(Self, state);
-    /// Offset of the address of the byte that says whether a core holds the entry lock exclusively.
+    /// Offset of the address of the byte that indicates whether a core holds the entry lock exclusively.
     pub const EXCLUSIVE: usize = offset_of!(Self, exclusive);
     /// Offset of this core, as encoded in the words of endpoints and reply objects.
     pub const BITS: usize = offset_of!(Self, bits);
     /// Offset of the same with the receivers' mark.
     pub const RECEIVING: usize = offset_of!(Self, receiving);
-    /// Offset of the byte that says whether this core was remotely modified.
+    /// Offset of the byte that indicates whether this core was remotely modified.
     pub const REMOTELY_MODIFIED: usize = offset_of!(Self, remotely_modified);
 }
 

@@ -154,8 +154,8 @@ impl<A: Arch> Kernel<A> {
         Some((thread, next))
     }
 
-    /// Undoes [`Kernel::rewind_current`]. A thread that was stopped, stalled or migrated since then continues as
-    /// its context says.
+    /// Undoes [`Kernel::rewind_current`]. A thread that was stopped, stalled or migrated since then continues
+    /// from its saved context.
     fn continue_current(&mut self, thread: Ptr<Thread<A>>, next: usize) {
         if self.core.current == Some(thread) && matches!(self[thread].state, ThreadState::Running) {
             self[thread].context.set_next_pc(next);

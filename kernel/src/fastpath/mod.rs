@@ -137,8 +137,8 @@ impl<A: Arch> Kernel<A> {
         })
     }
 
-    /// The same of a Call or ReplyRecv with one extra capability. With several cores, capabilities are changed in
-    /// exclusive mode only.
+    /// The same for a Call or ReplyRecv with one extra capability. With several cores, capabilities are changed
+    /// in exclusive mode only.
     #[inline(always)]
     pub(crate) fn take_fast_path_with_capability(
         &mut self,

@@ -166,7 +166,7 @@ impl<A: Arch> Kernel<A> {
         Ok(context)
     }
 
-    /// The same of a context for which a timer will be set.
+    /// The same for a context for which a timer will be set.
     #[inline(always)]
     pub(super) fn can_run_until(
         &self,

@@ -83,7 +83,7 @@ impl<A: Arch> Kernel<A> {
             self.is_on_this_core(self[before].core)?;
         }
         let (instant, clock) = (self.instant(scheduler), self.arch.clock());
-        // What is later is converted on the slow path, which checks for overflow.
+        // Later times are converted on the slow path, which checks for overflow.
         eligible(instant <= clock.max_period())?;
         Ok(Turn {
             thread,

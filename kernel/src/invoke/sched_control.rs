@@ -18,8 +18,8 @@ use crate::token::Ptr;
 /// Replenishments that every scheduling context has.
 const BASE_REFILLS: usize = 2;
 
-/// The most that an idling context uses, however many are requested: all of them are processed each time its
-/// thread has waited.
+/// The maximum number that an idling context uses, even if more are requested: all of them are processed each
+/// time its thread has waited.
 const MAX_IDLING_REFILLS: usize = 3;
 
 struct Configure<A: Arch> {

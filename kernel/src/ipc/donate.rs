@@ -149,7 +149,7 @@ impl<A: Arch> Ipc<A> {
 
     /// Schedules a thread that has received a context and is in no scheduler queue, if it is runnable.
     pub(super) fn run_on_new_time(&mut self, thread: Ptr<Thread<A>>) {
-        // It deferred its message to wait for budget of another context.
+        // Its message was deferred until another context has the budget.
         if let Progress::Deferred { .. } = self[thread].progress {
             self[thread].progress = Progress::None;
         }

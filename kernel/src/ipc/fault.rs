@@ -47,8 +47,8 @@ impl<A: Arch> Ipc<A> {
         }
     }
 
-    /// Reports to the timeout handler of a thread, if there is one, that its budget has run out or what
-    /// `flags` say ([`abi::fault::timeout_flags`]). Returns whether there is a handler.
+    /// Reports to the timeout handler of a thread, if there is one, that its budget has run out, or the event
+    /// in `flags` ([`abi::fault::timeout_flags`]). Returns whether there is a handler.
     pub(crate) fn raise_timeout(&mut self, thread: Ptr<Thread<A>>, flags: usize) -> bool {
         let Some(context) = self[thread].sched_context else {
             return false;

@@ -24,7 +24,7 @@ use crate::arch::Arch;
 use crate::cores::{EntryLock, Irqs};
 use crate::sched::Scheduler;
 
-/// What happens between threads, on top of the scheduler.
+/// The state of communication between threads, on top of the scheduler.
 #[repr(C)]
 pub struct Ipc<A: Arch> {
     scheduler: Scheduler<A>,

@@ -119,7 +119,7 @@ impl<A: Arch> Ipc<A> {
         let limit = self.limit_of(context);
         allow(limit.is_none() || flags.call && threshold.has(LIMIT))?;
         let needed = self.needed(threshold);
-        // The most that the context can ever have available.
+        // The largest amount that the context can ever have available.
         let most = self[context].budget.min(limit.unwrap_or(Ticks::NEVER));
         if most < needed {
             let needed = self.arch.clock().microseconds(needed);
@@ -134,8 +134,8 @@ impl<A: Arch> Ipc<A> {
     }
 
     /// The time that a deferred sender has consumed since it was deferred, if it is at most the smallest
-    /// budget: leaving the kernel and entering it again takes no more. Otherwise zero: the sender did
-    /// something else (its registers or its program may have been changed), and is treated as any other.
+    /// budget: leaving the kernel and entering it again takes no more. Otherwise zero: the sender did other
+    /// work (its registers or its program may have been changed), and is treated as any other.
     fn retry_credit(&self, context: Ptr<SchedContext<A>>) -> Ticks {
         let used = |since| Ticks(self.total_consumed(context).wrapping_sub(since));
         let used = self.core.again.map_or(Ticks::ZERO, used);

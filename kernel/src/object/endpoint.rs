@@ -81,7 +81,7 @@ impl<A: Arch> Endpoint<A> {
     pub const STATE_MASK: usize = MARKS;
     /// One receiver waits, and there is no threshold; the other bits of the word are the receiver.
     pub const RECEIVING: usize = RECEIVING | ONLY;
-    /// The bit of that word that says whether there is a threshold. Never set in kernels without the feature
+    /// The bit of that word that indicates whether there is a threshold. Never set in kernels without the feature
     /// `thresholds`.
     pub const HAS_THRESHOLD: usize = HAS_THRESHOLD;
     /// Offset of the threshold: 64 bits, which exceed all budgets if it has flags.

@@ -59,7 +59,7 @@ impl<A: Arch> Scheduler<A> {
         self[context].head().amount.saturating_sub(used) >= self.min_budget()
     }
 
-    /// What ends the use of the current context, which is configured, if anything does.
+    /// Why the current context, which is configured, cannot be used any longer; `None` if it can.
     #[inline(always)]
     pub(crate) fn spent(&mut self, context: Ptr<SchedContext<A>>) -> Option<Spent> {
         if !self.has_left(context, self.core.consumed) {

@@ -11,8 +11,8 @@ use crate::object::Thread;
 use crate::slot::Slot;
 use crate::token::Ptr;
 
-/// The most levels between two preemption points, beside earlier work that was too little for one, such as that
-/// of the previous lookup.
+/// The maximum number of levels between two preemption points, in addition to earlier work that was too little
+/// for one, as that of the previous lookup.
 const PIECE: usize = 16;
 
 impl<A: Arch> Scheduler<A> {

@@ -99,7 +99,7 @@ impl<A: Arch> Scheduler<A> {
         self.core.measurement.total.schedules += 1;
     }
 
-    /// Starts measuring anew (`BenchmarkResetLog`).
+    /// Restarts the measurement (`BenchmarkResetLog`).
     pub(crate) fn start_measuring(&mut self) {
         let now = self.arch.now().0;
         let mut log = core::mem::take(&mut self.core.measurement.log);

@@ -153,7 +153,7 @@ impl<const CORES: usize> BigReaderLock<CORES> {
         core::ptr::from_ref(&self.readers[core].state).cast()
     }
 
-    /// The address of the byte that says whether a core holds the lock exclusively.
+    /// The address of the byte that indicates whether a core holds the lock exclusively.
     pub fn exclusive_flag(&self) -> *const u8 {
         core::ptr::from_ref(&self.exclusive.0).cast()
     }

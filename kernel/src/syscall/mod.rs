@@ -35,7 +35,7 @@ impl<A: Arch> CoreHandle<A> {
         self.handle_syscall_by(Kernel::take_fast_path_of_call);
     }
 
-    /// The same of all other system calls. An entry point of their own saves them the test for a Call, and the
+    /// The same for all other system calls. A separate entry point saves them the test for a Call, and the
     /// registers that its fast path needs.
     #[inline(always)]
     pub fn handle_other_syscall(&mut self) {
@@ -82,9 +82,9 @@ impl<A: Arch> CoreHandle<A> {
         }
     }
 
-    /// The same for an exception that the thread will not raise again: the instruction has been executed, or `examine`
-    /// counts it. So neither the end of its budget nor what happens on another core keeps this entry from sending the
-    /// fault, unless the thread was stopped there.
+    /// The same for an exception that the thread will not raise again: the instruction has been executed, or
+    /// `examine` counts it. So neither the end of its budget nor a remote access prevents this entry from
+    /// sending the fault, unless the access stopped the thread.
     pub fn handle_debug_exception(
         &mut self,
         examine: impl FnOnce(&mut Kernel<A>) -> Option<Fault>,

@@ -14,8 +14,8 @@ use crate::object::{SchedContext, Thread};
 use crate::sched::Scheduler;
 use crate::token::Ptr;
 
-/// The size of a ring is 2 to this number of bytes: room for half a million events. A ring of a stream has room
-/// for 16,000, as the root task gets a capability to each page.
+/// log2 of the bytes of a ring: room for half a million events. A ring of a stream has room for 16,000, as the
+/// root task gets a capability to each page.
 const RING_BITS: usize = match MODE {
     Mode::Stream => STREAM_RING_BITS,
     Mode::Stop | Mode::Overwrite => 24,

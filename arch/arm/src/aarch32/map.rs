@@ -81,7 +81,7 @@ impl<A: Aarch32> Place<A> {
         })
     }
 
-    /// Whether a frame of this size is mapped there already; none if something else is.
+    /// Whether a frame of this size is mapped there already; none if there is another mapping.
     #[inline(always)]
     pub(super) fn occupied(&self, size: FrameSize) -> Option<bool> {
         let mut occupied = false;

@@ -167,7 +167,7 @@ impl Debug {
         active: false,
     };
 
-    /// Offset of the byte that says whether it is in use, for fast paths in assembly.
+    /// Offset of the byte that indicates whether it is in use, for fast paths in assembly.
     pub const ACTIVE: usize = offset_of!(Self, active);
 
     /// Whether the thread uses debug registers.

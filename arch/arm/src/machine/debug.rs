@@ -29,7 +29,7 @@ pub struct Unit {
 pub type InMachine = [Unit; HARDWARE_DEBUG as usize];
 
 impl Unit {
-    /// Offset of the byte that says whether a register is in use, for fast paths in assembly.
+    /// Offset of the byte that indicates whether a register is in use, for fast paths in assembly.
     pub const ACTIVE: usize = offset_of!(Self, active);
 
     /// Sets up the registers of this core, none in use.

@@ -19,7 +19,7 @@ pub struct Fpu<V: ExecutionState, P: Platform> {
 impl<V: ExecutionState, P: Platform> Fpu<V, P> {
     /// Offset of the owner, for fast paths in assembly.
     pub const OWNER: usize = core::mem::offset_of!(Self, owner);
-    /// Offset of the byte that says whether the unit is enabled.
+    /// Offset of the byte that indicates whether the unit is enabled.
     pub const ENABLED: usize = core::mem::offset_of!(Self, enabled);
 
     /// Sets up the unit, disabled and without an owner.

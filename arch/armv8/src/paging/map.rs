@@ -36,7 +36,7 @@ pub(crate) fn attributes(frame: &FrameCap, rights: Rights, attributes: usize) ->
     }
 }
 
-/// The place of a frame in the address space of `root`; none if something else is mapped there now.
+/// The place of a frame in the address space of `root`; none if there is another mapping now.
 pub(crate) fn mapped_place(root: Table, frame: &FrameCap, address: usize) -> Option<Place> {
     let place = Place::find(root, address);
     let is_frame = place.kind() == Kind::Frame(frame.address) && place.level == frame.size.level();

@@ -56,7 +56,7 @@ started:
     ldp     x5, x0, [x2]
 
     // To level 2 of the non-secure state, at x5, as PSCI describes a core's initial configuration: MMU and caches off, all
-    // exceptions masked. All priorities of that state get through, and it can change that, which it could not if the mask
+    // exceptions masked. All priorities of that state are enabled, and it can change that, which it could not if the mask
     // were below 0x80 (IHI 0048B, section 4.4.2). Nothing is trapped, and `smc` and `hvc` are allowed. The core's caches
     // take part in coherency, which has to be so before one is enabled
 leave:

@@ -1,6 +1,6 @@
-//! Enters the kernel in the state in which the loaders of ready-made systems do: kernel and initial task are in memory,
-//! the MMU is on, every core enters, the first one last. For tests of that entry. See `loader.s` of qemu-virt, and
-//! `firmware.s` for what comes before it where nothing but this program is at level 3.
+//! Enters the kernel in the state in which the loaders of ready-made systems do: kernel and initial task are in
+//! memory, the MMU is on, every core enters, the first one last. For tests of that entry. See `loader.s` of
+//! qemu-virt, and `firmware.s` for the steps before it if this program itself is the firmware at level 3.
 #![no_std]
 #![no_main]
 

@@ -45,8 +45,8 @@ pub fn mapped_at<A: Aarch32>(
     Ok(found.map(|(size, writable)| (size.bytes(), writable)))
 }
 
-/// The descriptors of a frame in the address space in which it was mapped; none if the address space is
-/// gone, or maps something else there now.
+/// The descriptors of a frame in the address space in which it was mapped; none if the address space is gone,
+/// or has another mapping there now.
 fn mapped_place<A: Aarch32>(
     directory: Directory<A>,
     frame: &FrameCap,

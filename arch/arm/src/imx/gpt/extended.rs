@@ -61,9 +61,9 @@ impl ExtendedGpt {
     }
 }
 
-/// The time. `acknowledged` is the number of acknowledged overflows. `overflow` says whether another one
-/// was pending when the status was read, which was after the count. In that case a large count was read
-/// before the overflow, and a small one after it.
+/// The time. `acknowledged` is the number of acknowledged overflows. `overflow`: another one was pending when
+/// the status was read, which was after the count. In that case a large count was read before the overflow, and
+/// a small one after it.
 fn extend(acknowledged: u64, count: u32, overflow: bool) -> u64 {
     (acknowledged + u64::from(overflow && count < HALF)) << 32 | u64::from(count)
 }

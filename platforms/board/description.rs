@@ -31,7 +31,7 @@ pub struct Board {
     pub console: Console,
     pub controller: Option<Controller>,
     pub psci: Option<Psci>,
-    /// Where further cores start, if not in the kernel.
+    /// Where secondary cores start, if not in the kernel.
     pub core_entry: Option<u64>,
 }
 

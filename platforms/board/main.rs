@@ -49,7 +49,7 @@ impl Platform for Board {
     /// The affinity of a core is its number: there is one cluster.
     #[cfg(feature = "smp")]
     fn power_on(core: usize, entry: PhysAddr) -> bool {
-        // A stub, where further cores start, too, expects the kernel's entry point.
+        // Secondary cores start in the stub, too, if there is one; it expects the kernel's entry point.
         let (entry, argument) = match board::CORE_ENTRY {
             Some(stub) => (stub, entry.0),
             None => (entry.0, core),

@@ -39,7 +39,7 @@ impl<const LINES: usize> AnyGic<LINES> {
     /// Takes over the controller: all interrupts masked, none pending.
     ///
     /// # Safety
-    /// The registers of the version that there is are at these addresses, and no other code uses them.
+    /// The registers of the implemented version are at these addresses, and no other code uses them.
     pub unsafe fn start(distributor: usize, interfaces: Interfaces) -> Self {
         // SAFETY: by contract.
         unsafe {

@@ -1,8 +1,8 @@
 //! Reads from a flattened device tree what the kernel needs: the ranges of RAM (*Devicetree Specification*,
 //! release 0.4, chapter 5 for the format, 2.3.5 for cells and 3.4 for memory nodes).
 //!
-//! A library for all of a device tree brings procedural macros and a library for unaligned records into the kernel;
-//! this is a loop over five tokens. Whatever the bytes are, it terminates and reads nothing outside them.
+//! A general device tree library would bring procedural macros and a library for unaligned records into the
+//! kernel; this is a loop over five tokens. For any content it terminates and reads nothing outside it.
 
 use core::ops::Range;
 

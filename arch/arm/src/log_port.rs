@@ -1,7 +1,7 @@
 //! The kernel's log on a serial port of its own.
 
 /// Sends the kernel's log, as defmt frames, to the port of a kind at an address. Makes a module `log`, whose
-/// `start` switches the port on.
+/// `start` starts the port.
 ///
 /// The registers of such a port must be at the address, and nothing else may use it.
 #[macro_export]

@@ -48,8 +48,8 @@ pub fn exit(conduit: Conduit, exit: Exit) {
 #[cfg(target_arch = "aarch64")]
 pub fn call_monitor(mut words: [usize; 8]) -> [usize; 8] {
     let [x0, x1, x2, x3, x4, x5, x6, x7] = &mut words;
-    // SAFETY: monitors change no other registers than these (DEN 0028, section 2.6), and no memory of the kernel unless they
-    // are asked to by a holder of the capability.
+    // SAFETY: monitors change no other registers than these (DEN 0028, section 2.6), and no memory of the
+    // kernel unless a holder of the capability requests it.
     unsafe {
         asm!(
             "smc #0",

@@ -19,8 +19,8 @@ pub(crate) fn start() -> bool {
     if features & 0xf < 6 || breakpoints < INSTRUCTIONS || watchpoints < DATA {
         return false;
     }
-    // SAFETY: the OS lock and the OS double lock, behind which nothing raises debug exceptions, are only for
-    // power management (section H6.5).
+    // SAFETY: the OS lock and the OS double lock, which suppress debug exceptions, are only for power
+    // management (section H6.5).
     unsafe {
         asm!(
             "msr oslar_el1, xzr",

@@ -151,7 +151,7 @@ fn fault(vector: u64, error: u64) -> Fault {
     }
 }
 
-/// The `int` instruction is no system call: it is handled as one that does not exist, with the vector in its
+/// The `int` instruction is not a system call: it is handled as one that does not exist, with the vector in its
 /// number.
 fn software_interrupt<P: Platform>(kernel: &mut Kernel<X86_64<P>>, vector: u64) -> Option<Fault> {
     const INT_BYTES: u64 = 2;

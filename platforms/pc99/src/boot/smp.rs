@@ -1,9 +1,9 @@
 //! Startup of the other cores (Intel SDM vol. 3, section 10.4).
 //!
-//! A core that receives INIT and start-up IPIs begins in real mode at a page below 1 MiB, to which the code
-//! between `core_real_mode` and `core_real_mode_end` is copied. In protected mode it continues in the image,
-//! loads the page tables with which the first core booted, and calls [`start_core`] on the stack assigned to
-//! it. The first core starts one after the other ([`Startup`]), and runs the root task when all can run threads.
+//! A core that receives INIT and start-up IPIs begins in real mode at a page below 1 MiB, to which the code between
+//! `core_real_mode` and `core_real_mode_end` is copied. In protected mode it continues in the image, loads the page
+//! tables with which the first core booted, and calls [`start_core`] on the stack assigned to it. The first core
+//! starts the others one by one ([`Startup`]), and runs the root task when all can run threads.
 
 use core::arch::global_asm;
 use core::cell::UnsafeCell;

@@ -111,7 +111,7 @@ return:
 cpu_on:
     mov     x0, #-2                     // INVALID_PARAMETERS
     ldr     x4, =GICD
-    ldr     w4, [x4, #4]                // GICD_TYPER: the cores that there are
+    ldr     w4, [x4, #4]                // GICD_TYPER.CPUNumber: the number of cores minus one
     ubfx    w4, w4, #5, #3
     cmp     x1, x4
     b.hi    return

@@ -22,8 +22,8 @@ pub(crate) fn start() -> bool {
     if field(16) < ALL_REGISTERS || breakpoints < INSTRUCTIONS || watchpoints < DATA {
         return false;
     }
-    // SAFETY: DBGOSLAR: the OS lock, behind which nothing raises debug exceptions, is only for power management
-    // (section C7.3). DBGVCR: the kernel does not use vector catch.
+    // SAFETY: DBGOSLAR: the OS lock, which suppresses debug exceptions, is only for power management (section
+    // C7.3). DBGVCR: the kernel does not use vector catch.
     unsafe {
         asm!(
             "mcr p14, 0, {zero}, c1, c0, 4",

@@ -41,8 +41,8 @@ pub trait AddressSpaces<F: Format> {
     /// Completes the removal of a pool from all cores.
     fn pool_removed() {}
 
-    /// The first unused identifier among some of a pool.
-    fn free_asid(&self, pool: usize, some: Range<usize>) -> Option<F::Asid>;
+    /// The first unused identifier at these indices of a pool.
+    fn free_asid(&self, pool: usize, indices: Range<usize>) -> Option<F::Asid>;
 
     /// Assigns an identifier to a root.
     fn assign(&mut self, asid: F::Asid, root: PhysAddr);

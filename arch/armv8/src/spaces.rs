@@ -269,8 +269,9 @@ impl AddressSpaces<Words64> for Spaces {
         }
     }
 
-    fn free_asid(&self, pool: usize, mut some: Range<usize>) -> Option<Asid> {
-        some.by_ref()
+    fn free_asid(&self, pool: usize, mut indices: Range<usize>) -> Option<Asid> {
+        indices
+            .by_ref()
             .filter_map(|index| Asid::from_number((pool << POOL_INDEX_BITS | index) as u16))
             .find(|&asid| self.root(asid).is_none())
     }

@@ -37,7 +37,7 @@ impl<A: Arch> BootAllocator<A> {
         }
         let bits = radix + abi::sizes::SLOT_BITS;
         let place = beside
-            .and_then(|beside| set_aside(&mut regions, bits, beside))
+            .and_then(|beside| split_off(&mut regions, bits, beside))
             .unwrap_or_default();
         let slots = take::<A>(&mut regions, &place, bits);
         let cnode = CNode {
@@ -113,7 +113,7 @@ pub fn sort(ranges: &mut [Range<PhysAddr>]) {
 /// Makes a separate region for a block of `2^bits` bytes, followed by `beside` bytes: as high as they fit into
 /// one region with the block aligned. `None` if they do not fit.
 #[cfg_attr(target_os = "none", optimize(size))]
-fn set_aside(
+fn split_off(
     regions: &mut [Range<usize>; REGIONS],
     bits: usize,
     beside: usize,

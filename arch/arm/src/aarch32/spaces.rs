@@ -399,8 +399,9 @@ impl<A: Aarch32> AddressSpaces<Words32> for Spaces<A> {
         }
     }
 
-    fn free_asid(&self, pool: usize, mut some: Range<usize>) -> Option<Asid> {
-        some.by_ref()
+    fn free_asid(&self, pool: usize, mut indices: Range<usize>) -> Option<Asid> {
+        indices
+            .by_ref()
             .filter_map(|index| Asid::new(pool, index))
             .find(|&asid| self.entry(asid) == PoolEntry::EMPTY)
     }

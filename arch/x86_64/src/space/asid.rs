@@ -94,15 +94,16 @@ impl Asids {
         self.pools[place] = pool;
     }
 
-    /// The first unused identifier among some of a pool.
+    /// The first unused identifier at these indices of a pool.
     pub fn free_asid(
         &self,
         objects: &Objects,
         place: usize,
-        mut some: Range<usize>,
+        mut indices: Range<usize>,
     ) -> Option<Asid> {
         let pool = &objects[self.pools[place]?];
-        some.by_ref()
+        indices
+            .by_ref()
             .filter(|index| pool.roots[*index] == NONE)
             .find_map(|index| Asid::new(place * POOL_SIZE + index))
     }

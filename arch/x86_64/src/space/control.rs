@@ -91,8 +91,8 @@ fn free_asid<P: Platform>(kernel: &mut Kernel<X86_64<P>>, place: usize) -> Resul
     /// Identifiers between two preemption points.
     const PIECE: usize = 32;
     for first in (0..POOL_SIZE).step_by(PIECE) {
-        let some = first..first + PIECE;
-        let found = kernel.arch.asids.free_asid(&kernel.objects, place, some);
+        let indices = first..first + PIECE;
+        let found = kernel.arch.asids.free_asid(&kernel.objects, place, indices);
         if let Some(asid) = found {
             return Ok(asid);
         }

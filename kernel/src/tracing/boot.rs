@@ -59,7 +59,7 @@ const IS_ON: bool = !matches!(option_env!("ESCAPEMENT_TRACE_EVENTS"), Some(names
 /// The address of the memory for each core's ring until the core takes it; 0 before and after.
 static RINGS: [AtomicUsize; CORES] = [const { AtomicUsize::new(0) }; CORES];
 
-/// What an event costs, measured by the first core before the others start: the lower half and the upper half.
+/// What an event costs, measured by the boot core before the others start: the lower half and the upper half.
 static COST: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 
 /// Reserves memory for the rings of `cores` cores, unless the kernel was built with events off.
@@ -89,7 +89,7 @@ pub(crate) fn shared_rings() -> impl Iterator<Item = usize> {
 }
 
 impl<A: Arch> Scheduler<A> {
-    /// Lets this core write events from now on, if memory is reserved for them. The first core measures what they cost,
+    /// Lets this core write events from now on, if memory is reserved for them. The boot core measures what they cost,
     /// by hooks about the first thread and its context.
     pub(crate) fn trace_from_boot(
         &mut self,

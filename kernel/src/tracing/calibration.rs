@@ -1,4 +1,4 @@
-//! What it costs to write an event, measured once, on the first core: all cores are taken to be alike.
+//! What it costs to write an event, measured once, on the boot core: all cores are taken to be alike.
 
 use core::hint::black_box;
 

@@ -10,7 +10,7 @@ use crate::Pc99;
 static KERNELS: Kernels<X86_64<Pc99>> = Kernels::new();
 static mut IRQS: [IrqEntry<X86_64<Pc99>>; lines::COUNT] = [IrqEntry::EMPTY; lines::COUNT];
 
-/// Initialises the kernel of the first core.
+/// Initialises the kernel of the boot core.
 ///
 /// # Safety
 /// Called once, at boot.

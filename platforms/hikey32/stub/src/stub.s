@@ -1,6 +1,6 @@
 // From EL2 in the 64-bit state to EL1 in the 32-bit state.
 //
-// The first core has zero in x0 and continues at KERNEL_ENTRY. A core that was started later, by the
+// The boot core has zero in x0 and continues at KERNEL_ENTRY. A secondary core, started by the
 // firmware's CPU_ON with this stub's address, has the context identifier of the call in x0: the 32-bit
 // address at which it continues.
 //

@@ -145,7 +145,7 @@ pub extern "C" fn start(magic: u32, information: u32) -> ! {
     let mut kernel = core.enter_exclusive();
     #[cfg(not(feature = "smp"))]
     let nodes = 1;
-    // SAFETY: the first core calls this once, and memory below 1 MiB is not in use.
+    // SAFETY: the boot core calls this once, and memory below 1 MiB is not in use.
     #[cfg(feature = "smp")]
     let nodes = unsafe { smp::start_others(&mut kernel, features, acpi.as_ref()) };
 

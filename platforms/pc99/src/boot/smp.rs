@@ -2,7 +2,7 @@
 //!
 //! A core that receives INIT and start-up IPIs begins in real mode at a page below 1 MiB, to which the code between
 //! `core_real_mode` and `core_real_mode_end` is copied. In protected mode it continues in the image, loads the page
-//! tables with which the first core booted, and calls [`start_core`] on the stack assigned to it. The first core
+//! tables with which the boot core booted, and calls [`start_core`] on the stack assigned to it. The boot core
 //! starts the others one by one ([`Startup`]), and runs the root task when all can run threads.
 
 use core::arch::global_asm;
@@ -63,7 +63,7 @@ struct Start {
 }
 
 struct Place(UnsafeCell<MaybeUninit<Start>>);
-// SAFETY: the first core writes it while no other core runs; then only the core being started reads it.
+// SAFETY: the boot core writes it while no other core runs; then only the core being started reads it.
 unsafe impl Sync for Place {}
 
 static START: Place = Place(UnsafeCell::new(MaybeUninit::uninit()));
@@ -77,7 +77,7 @@ static STARTUP: Startup = Startup::new();
 /// If a core does not start.
 ///
 /// # Safety
-/// Called once, by the first core, with interrupts disabled; memory below 1 MiB is not in use.
+/// Called once, by the boot core, with interrupts disabled; memory below 1 MiB is not in use.
 pub unsafe fn start_others(
     kernel: &mut Kernel<X86_64<Pc99>>,
     features: Features,
@@ -148,7 +148,7 @@ fn start_one(kernel: &mut Kernel<X86_64<Pc99>>, identifier: u32, number: usize) 
 
 /// The entry point of a core in Rust, on its stack.
 extern "C" fn start_core() -> ! {
-    // SAFETY: the first core has written it, and waits.
+    // SAFETY: the boot core has written it, and waits.
     let start = unsafe { (*START.0.get()).assume_init_ref() };
     let &Start {
         number,
@@ -157,7 +157,7 @@ extern "C" fn start_core() -> ! {
         irqs,
     } = start;
     let features = common.features();
-    // SAFETY: this is boot of this core; the first core has created the page tables and the mapping of the
+    // SAFETY: this is boot of this core; the boot core has created the page tables and the mapping of the
     // local APIC registers, which are at the same address for each core.
     let mut core = unsafe {
         features.enable();

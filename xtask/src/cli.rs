@@ -18,7 +18,7 @@ pub(crate) use variants::{
 #[command(name = "cargo xtask", bin_name = "cargo xtask", max_term_width = 100)]
 #[command(
     after_help = "Exit code: 0 success; 1 the guest, a test or a check failed; \
-    2 bad call or failed build; 124 timeout."
+    2 invalid arguments, a missing tool or a failed build; 124 timeout; 130 interrupted."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -32,7 +32,7 @@ pub(crate) enum Command {
     /// The other commands run it when needed. As root it installs packages by apt; otherwise it prints the
     /// command line.
     Setup,
-    /// Make a project of one's own, which is built against this checkout or SDK.
+    /// Make a project of your own, which is built against this checkout or SDK.
     New(NewArguments),
     /// Make an archive with which projects are built without this checkout: prebuilt kernels, libraries, and the tool.
     Sdk(SdkArguments),
@@ -56,10 +56,10 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
-    /// Boot a system and write a trace of what the kernel did; or say what is in a trace, check it, or export it.
+    /// Boot a system and write a trace of what the kernel did; or summarise, check, show or export a trace.
     ///
-    /// `cargo xtask trace -o FILE` boots; `cargo xtask trace info|check|export FILE` reads, and
-    /// `cargo xtask trace help` says how.
+    /// `cargo xtask trace -o FILE` boots; `cargo xtask trace info|check|view|export FILE` reads, and
+    /// `cargo xtask trace help` lists all ways to read.
     Trace(TraceArguments),
     /// Check the description of a system, and show its components, their connections and their time.
     System(SystemArguments),
@@ -119,14 +119,13 @@ pub(crate) struct SdkArguments {
     pub(crate) kinds: Vec<Kernel>,
 }
 
-/// Its tool builds the systems of the source without a change.
+/// With this SDK Microkit's tool builds systems for Escapement, without a change of their sources.
 #[derive(Args, Debug)]
 pub(crate) struct MicrokitArguments {
-    /// The installed SDK, of which tool, libraries and headers are taken; or Microkit's source, after its own build.
+    /// An installed SDK, whose tool, libraries and headers are used; or Microkit's source, after its own build.
     #[arg(long, value_name = "DIR")]
     pub(crate) source: PathBuf,
-    /// Take seL4's headers from here, as Microkit's build leaves them in its folder `build`. By default they are those of
-    /// the SDK.
+    /// Where seL4's headers are, if not in the SDK: the folder `build` of Microkit's source.
     #[arg(long, value_name = "DIR")]
     pub(crate) headers: Option<PathBuf>,
     /// The folder to make.
@@ -178,7 +177,7 @@ pub(crate) struct QemuArguments {
 
 #[derive(Args, Debug)]
 pub(crate) struct GdbArguments {
-    /// The board for which the emulator has to be.
+    /// Refuse an emulator of another board than this one.
     #[arg(long, value_name = "P")]
     pub(crate) platform: Option<String>,
     /// Further arguments for gdb.
@@ -273,7 +272,7 @@ pub(crate) enum AnalyseCommand {
         /// The results.
         #[arg(value_name = "FILE")]
         file: PathBuf,
-        /// How many of the counts a microsecond has, to see times instead of counts.
+        /// How many counts a microsecond has, to show times instead of counts.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
         megahertz: Option<u32>,
     },
@@ -417,10 +416,10 @@ pub(crate) struct AssureArguments {
     /// The duration in minutes; each checker runs at least once.
     #[arg(long, value_name = "M", default_value_t = 2)]
     pub(crate) minutes: u64,
-    /// Only test mutants of the kernel, and all of them, which takes hours.
+    /// Test all mutants of the kernel and nothing else, which takes hours.
     #[arg(long)]
     pub(crate) mutants: bool,
-    /// Only test mutants of the fast paths in assembly: on the target, and all of them.
+    /// Test all mutants of the fast paths in assembly, on the target, and nothing else.
     #[arg(long, conflicts_with = "mutants")]
     pub(crate) assembly: bool,
     /// The platform of the assembly mutants.
@@ -434,7 +433,7 @@ pub(crate) struct AssureArguments {
     /// Make the report part of the book.
     #[arg(long, conflicts_with_all = ["mutants", "assembly"])]
     pub(crate) write_report: bool,
-    /// Make the fuzzer's findings its committed corpus.
+    /// Add the fuzzer's new inputs to its committed corpus.
     #[arg(long, conflicts_with_all = ["mutants", "assembly"])]
     pub(crate) write_corpus: bool,
 }

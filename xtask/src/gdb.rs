@@ -56,7 +56,7 @@ impl Session {
         let mut programs = BTreeMap::new();
         if let RootTask::System(system) = root_task {
             let files: BTreeMap<_, _> = system.components.iter().zip(&built.components).collect();
-            // The threads of an own root task are called as it likes: at best as their programs.
+            // A root task names its threads as it likes, at best like their programs.
             let own = files.iter().map(|(name, file)| (name.to_string(), *file));
             let described = system.generate(workspace, platform)?;
             let described = described.into_iter().flat_map(|all| all.system.components);

@@ -275,7 +275,7 @@ impl Platform {
         if !self.has(cores) {
             match self.cores {
                 1 => bail!("{name} has one core; leave out --smp {}", cores.count),
-                most => bail!("{name} has {most} cores, not {}", cores.count),
+                most => bail!("{name} has {most} cores, not {}; reduce --smp", cores.count),
             }
         }
         if cores.big_lock && !cores.are_several() {
@@ -287,7 +287,7 @@ impl Platform {
     /// Refuses hardening on platforms without processors that need it.
     pub(crate) fn require_hardening(&self, hardening: &Hardening) -> Result<()> {
         if hardening.is_wanted() && self.qemu.hardened.is_none() {
-            bail!("{} can't be hardened; leave out --harden", self.name);
+            bail!("{} cannot be hardened; leave out --harden", self.name);
         }
         Ok(())
     }
@@ -425,7 +425,7 @@ pub(crate) mod tests {
         let board = parse(EXAMPLE).unwrap();
         assert!(board.require_hardening(&Hardening::default()).is_ok());
         let error = board.require_hardening(&Hardening::all()).unwrap_err();
-        assert!(error.to_string().contains("board can't be hardened"));
+        assert!(error.to_string().contains("board cannot be hardened"));
         let text = EXAMPLE.replace("memory =", "hardened = []\nmemory =");
         let weak = parse(&text).unwrap();
         assert!(weak.require_hardening(&Hardening::all()).is_ok());

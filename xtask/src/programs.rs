@@ -237,6 +237,6 @@ pub(crate) fn run_with(
         Some(0) => Ok(Outcome::Success),
         Some(1) => Ok(Outcome::Failure),
         Some(2) => Ok(Outcome::Refused),
-        _ => bail!("the program `{}` broke down: {status}", program.package()),
+        _ => bail!("the program `{}` crashed: {status}", program.package()),
     }
 }

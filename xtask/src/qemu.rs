@@ -123,7 +123,7 @@ fn traced(
     let status = collection.finish()?.status;
     let outcome = outcome?;
     if !status.success() {
-        bail!("there is no trace of this run");
+        bail!("this run left no trace; see above");
     }
     Ok(outcome)
 }

@@ -65,7 +65,7 @@ pub(crate) fn build_tools() -> Result<BuildTools> {
         Some(linker) => linker,
         None => {
             install_packages(&["lld"])?;
-            linker(Some(&toolchain)).context("the package `lld` brought no program `ld.lld`")?
+            linker(Some(&toolchain)).context("the package `lld` has no program `ld.lld`")?
         }
     };
     Ok(BuildTools {
@@ -95,7 +95,7 @@ pub(crate) fn subcommand(name: &str, package: &str) -> Result<Toolchain> {
         let hint = || format!("there is no `cargo {name}`; try `rustup component add {name}`");
         install_packages(&[package]).with_context(hint)?;
     }
-    find().with_context(|| format!("the package `{package}` brought no `cargo {name}`"))
+    find().with_context(|| format!("the package `{package}` has no `cargo {name}`"))
 }
 
 /// Adds clippy to the toolchain for bare metal.
@@ -120,7 +120,7 @@ pub(crate) fn emulator(platform: &Platform) -> Result<PathBuf> {
     }
     find_program(&qemu.binary).with_context(|| {
         format!(
-            "the package `{}` brought no program `{}`",
+            "the package `{}` has no program `{}`",
             qemu.package, qemu.binary
         )
     })

@@ -70,7 +70,7 @@ pub(crate) struct Generated {
 }
 
 impl System {
-    /// What is made of the description on a platform; none for a system with an own root task.
+    /// What is made of the description on a platform; none for a system with a root task of its own.
     pub(crate) fn generate(
         &self,
         workspace: &Workspace,

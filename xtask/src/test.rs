@@ -129,7 +129,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
 /// Refuses a run on Bochs that is impossible here, because of Debian's packages that are missing or of the machine.
 fn require_bochs(arguments: &TestArguments, missing: &[&str]) -> Result<()> {
     if arguments.cores.are_several() {
-        bail!("Bochs plays machines with one core; leave out --smp");
+        bail!("Bochs emulates machines with one core; leave out --smp");
     }
     if !missing.is_empty() {
         bail!(

@@ -135,6 +135,15 @@ impl Workspace {
     }
 }
 
+/// Makes a folder, or empties the one that is there.
+pub(crate) fn empty_folder(path: &Path) -> Result<()> {
+    let context = || format!("cannot empty {}", path.display());
+    if path.exists() {
+        fs::remove_dir_all(path).with_context(context)?;
+    }
+    fs::create_dir_all(path).with_context(context)
+}
+
 /// Threads of this run take turns with `what`: one that builds again and again must not keep the others from it.
 fn turn(what: &str) -> &'static FairMutex<()> {
     static TURNS: Mutex<BTreeMap<String, &FairMutex<()>>> = Mutex::new(BTreeMap::new());

@@ -20,11 +20,11 @@ pub struct File {
     pub title: Option<String>,
     /// The platforms on which the system runs, if not all.
     pub platforms: Option<At<Vec<At<String>>>>,
-    /// The crate of an own root task, which sets everything up. Components without a program are its threads.
+    /// The crate of a root task of your own, which sets everything up. Components without a program are its threads.
     pub root: Option<At<String>>,
-    /// Further programs in the image, for an own root task.
+    /// Further programs in the image, for this root task.
     pub programs: Vec<At<String>>,
-    /// The time of the supervisor, if there is no own root task.
+    /// The time of the supervisor, if the system has no root task of its own.
     pub supervisor: Supervisor,
     /// The components.
     pub component: Table<Component>,
@@ -310,7 +310,7 @@ pub struct GuestTask {
     /// The time after its release within which a job must be done; what is left of the period by default.
     #[serde(default)]
     pub deadline: Option<At<Duration>>,
-    /// In a time table: how long after the begin of each period a job is released; 0 by default.
+    /// In a time table: how long after the start of each period a job is released; 0 by default.
     #[serde(default)]
     pub offset: Option<At<Duration>>,
 }

@@ -46,11 +46,11 @@ pub struct System {
     pub title: Option<String>,
     /// The platform.
     pub platform: String,
-    /// The crate of its own root task, if it has one.
+    /// The crate of its root task, if it has one of its own.
     pub root: Option<String>,
     /// The crates of the programs in its image, without the root task; each once.
     pub programs: Vec<String>,
-    /// The time of the supervisor, if the system has no own root task.
+    /// The time of the supervisor, if the system has no root task of its own.
     pub supervisor: Option<Supervisor>,
     /// Its components.
     pub components: Vec<Component>,
@@ -135,7 +135,7 @@ pub struct Supervisor {
 pub struct Component {
     /// Its name.
     pub name: String,
-    /// The crate of its program; none in a task set, and for threads of an own root task.
+    /// The crate of its program; none in a task set, and for threads of its root task.
     pub program: Option<String>,
     /// Its number, if it is one of several instances.
     pub instance: Option<u32>,
@@ -235,7 +235,7 @@ pub struct GuestTask {
     pub period: Duration,
     /// The time after its release within which a job must be done.
     pub deadline: Duration,
-    /// In a time table: how long after the begin of each period a job is released.
+    /// In a time table: how long after the start of each period a job is released.
     pub offset: Duration,
 }
 

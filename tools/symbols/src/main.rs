@@ -50,7 +50,7 @@ fn answer() -> Result<Vec<Vec<Place>>> {
         Some("at") => each(&input, |address| vec![symbols.at(address)]),
         Some("callers") => callers(&file, &symbols, &input),
         _ => bail!(
-            "symbols tells frames, at or callers, not {}",
+            "symbols prints frames, at or callers, not {}",
             question.display()
         ),
     }

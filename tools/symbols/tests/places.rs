@@ -67,7 +67,7 @@ fn what_cannot_be_read_is_an_error_in_one_sentence() {
         ("callers", "rip 0x1", "there is no stack"),
         ("callers", "rip 1\n", "the registers cannot be read"),
         ("callers", "rip 0x1\n0x2", "the stack cannot be read"),
-        ("fly", "", "symbols tells frames, at or callers, not fly"),
+        ("fly", "", "symbols prints frames, at or callers, not fly"),
     ] {
         let output = ask(question, &program, input);
         assert_eq!(output.status.code(), Some(2), "{question}");

@@ -22,7 +22,7 @@ impl Clock {
     pub fn start(_: &mut Environment, boot: &'static BootInfo) -> Result<Self> {
         match boot::tsc_megahertz(boot) {
             Some(megahertz) if megahertz > 0 => Ok(Self { megahertz }),
-            _ => panic!("the boot information does not tell the time stamp counter's frequency"),
+            _ => panic!("the boot information lacks the frequency of the time stamp counter"),
         }
     }
 

@@ -81,7 +81,7 @@ pub(super) fn all(run: &Run<'_>, arguments: &AssureArguments) -> Result<Account>
     let step = Step::begin("running the tests without a mutant");
     match trial.run(&marked.image)? {
         Verdict::Passed => {}
-        Verdict::Failed(how) => anyhow::bail!("the tests fail without a mutant: {how}"),
+        Verdict::Failed(how) => anyhow::bail!("the tests fail even without a mutant: {how}"),
         Verdict::Interrupted => return Ok(account),
     }
     drop(step);

@@ -14,6 +14,7 @@ use super::Run;
 use super::plot::Points;
 use crate::toolchain::find_program;
 use crate::ui::{Step, say};
+use crate::workspace::empty_folder;
 use crate::{Result, cargo};
 
 /// The package, and its program.
@@ -134,10 +135,7 @@ impl Fuzzer {
     pub(super) fn write_corpus(&self, run: &Run<'_>) -> Result<()> {
         let step = Step::begin("choosing the new corpus");
         let chosen = run.folder.join("chosen");
-        if chosen.exists() {
-            fs::remove_dir_all(&chosen)?;
-        }
-        fs::create_dir_all(&chosen)?;
+        empty_folder(&chosen)?;
         // Files that are there first are kept by the merge.
         copy(&self.corpus, &chosen, is_seed)?;
         let merge = Command::new(&self.program)

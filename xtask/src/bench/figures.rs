@@ -17,7 +17,7 @@ type Counts = [(&'static str, u64); 5];
 pub(crate) fn figures(workspace: &Workspace, platform: &str) -> Result<Counts> {
     let measured = reference::read(workspace, platform, &Results::Plain)?;
     counts(&measured).with_context(|| {
-        format!("the reference results of {platform} lack an operation; measure them again")
+        format!("the results of {platform} lack an operation; measure them with --write-reference")
     })
 }
 

@@ -38,7 +38,7 @@ pub(super) fn show(bench: &Bench<'_>, wanted: &str) -> Result<()> {
         .find(|one| is_meant(one, wanted))
         .with_context(|| format!("no benchmark measures `{wanted}`"))?;
     let path = runs.path(one.min).with_context(|| {
-        format!("the trace does not show {one}: it is not one stay in the kernel")
+        format!("{one} is not a single kernel entry; choose an operation that is one")
     })?;
     let symbolizer = Symbolizer::build(bench.workspace)?;
     let symbols = Symbols::of(&symbolizer, &built.kernel, path)?;

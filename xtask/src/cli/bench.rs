@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::{Cores, Hardening};
 
-/// Without `--platform` every platform is measured. In a project: what its servers take for requests, on pc99 or the given
-/// platforms.
+/// Without `--platform` every platform is measured. In a project the project's system is measured, on pc99 or the given
+/// platforms: how long its components run, and its servers for requests.
 #[derive(Args, Debug, PartialEq)]
 pub(crate) struct BenchArguments {
     /// Only benchmarks with a `suite/name` that contains this text, or, after a `!`, all but those of a
@@ -43,11 +43,11 @@ pub(crate) struct BenchArguments {
     /// Only this variant of each benchmark, counted from 0.
     #[arg(long, value_name = "N")]
     pub(crate) variant: Option<usize>,
-    /// Limit the number of attackers in benchmarks.
+    /// Limit the number of attackers in the suite `delay`.
     #[arg(long, value_name = "N")]
     pub(crate) attackers: Option<u64>,
-    /// Show the path of this operation through the kernel; choose its benchmark by --suite and --variant, as
-    /// the trace is slow.
+    /// Show the path of this operation through the kernel. Choose its benchmark by --suite and --variant, as
+    /// tracing is slow.
     #[arg(long, value_name = "OPERATION", conflicts_with_all = ["kvm", "write_reference", "compare", "json"])]
     pub(crate) profile: Option<String>,
     /// Measure what trace events cost: some operations, in kernels that write more and more of them.

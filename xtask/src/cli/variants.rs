@@ -63,9 +63,9 @@ pub(crate) enum Keep {
     First,
     /// The last ones, as in a flight recorder.
     Last,
-    /// Those for which there is room: the system reads them while it runs.
+    /// Those for which there is room while the system itself reads them.
     Stream,
-    /// All of them: the tool takes them out of the machine's memory while the system runs.
+    /// All of them: the tool copies them from the machine's memory while the system runs.
     All,
 }
 
@@ -93,7 +93,7 @@ impl Keep {
     }
 }
 
-/// Events of a kernel with tracing. Whatever is chosen, the trace has switches of threads and contexts.
+/// Events of a kernel with tracing, in addition to switches of threads and contexts, which every trace has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Events {
     /// Nothing else: each takes half of the memory, and threads have no names.

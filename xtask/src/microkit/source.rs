@@ -66,7 +66,7 @@ impl<'a> Source<'a> {
         }
         if let Some(missing) = [TOOL, BOARDS].iter().find(|one| !folder.join(one).exists()) {
             let name = folder.display();
-            bail!("the SDK in {name} is not complete: it has no `{missing}`; make it anew");
+            bail!("the SDK in {name} is not complete: it has no `{missing}`; make it again");
         }
         if let Some(missing) = headers.filter(|headers| !headers.is_dir()) {
             bail!("there is no folder {}", missing.display());
@@ -117,7 +117,7 @@ impl<'a> Source<'a> {
             let mut files = [&*start].into_iter().chain(FILES).chain(own);
             if let Some(missing) = files.find(|one| !entry.path().join(one).exists()) {
                 bail!(
-                    "the SDK is not complete: {} has no `{missing}`; make it anew",
+                    "the SDK is not complete: {} has no `{missing}`; make it again",
                     entry.path().display()
                 );
             }
@@ -127,7 +127,7 @@ impl<'a> Source<'a> {
         }
         if names.is_empty() {
             bail!(
-                "the SDK is not complete: {} has no configurations; make it anew",
+                "the SDK is not complete: {} has no configurations; make it again",
                 folder.display()
             );
         }

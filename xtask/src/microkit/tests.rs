@@ -116,7 +116,7 @@ fn kernels_that_cannot_be_are_refused_with_a_sentence() {
         ];
         refusal(&several, 12)
     };
-    assert_eq!(why("16"), "qemu-virt has 8 cores, not 16");
+    assert_eq!(why("16"), "qemu-virt has 8 cores, not 16; reduce --smp");
     for cores in ["0", "4294967300"] {
         let expected = format!("it is for {cores} cores, which no board has");
         assert_eq!(why(cores), expected);
@@ -173,7 +173,7 @@ fn folders_that_are_no_sdk_are_refused_with_a_sentence() {
     write(path, "VERSION", "1.4.1\n");
     assert!(why().ends_with("is Microkit of version 1.4.1; take version 2.3.0-dev"));
     write(path, "VERSION", "2.3.0-dev\n");
-    assert!(why().ends_with("has no `bin/microkit`; make it anew"));
+    assert!(why().ends_with("has no `bin/microkit`; make it again"));
     write(path, "bin/microkit", "");
     write(path, "board/b/debug/elf/loader.elf", "");
     let source = Source::open(path, None).unwrap();
@@ -184,14 +184,14 @@ fn folders_that_are_no_sdk_are_refused_with_a_sentence() {
     };
     let refusal = |board: &Board| source.configurations(board).unwrap_err().to_string();
     let missing = refusal(&board("b"));
-    assert!(missing.ends_with("board/b/debug has no `elf/initialiser.elf`; make it anew"));
+    assert!(missing.ends_with("board/b/debug has no `elf/initialiser.elf`; make it again"));
     let pc = Board {
         layout: None,
         ..board("b")
     };
-    assert!(refusal(&pc).ends_with("has no `elf/sel4_32.elf`; make it anew"));
+    assert!(refusal(&pc).ends_with("has no `elf/sel4_32.elf`; make it again"));
     fs::create_dir(path.join("board/d")).unwrap();
-    assert!(refusal(&board("d")).ends_with("board/d has no configurations; make it anew"));
+    assert!(refusal(&board("d")).ends_with("board/d has no configurations; make it again"));
     let unknown = refusal(&board("c"));
     assert!(unknown.starts_with("the SDK has no board c"));
     let unknown = boards(&Workspace::find().unwrap(), &source, &["c".to_string()]);
@@ -250,14 +250,14 @@ fn the_source_of_microkit_has_an_sdk_after_its_build() {
     let configurations = |source: &Source<'_>| source.configurations(&board);
     let source = Source::open(path, None).unwrap();
     let missing = configurations(&source).unwrap_err().to_string();
-    assert!(missing.ends_with("has no `include/kernel/gen_config.json`; make it anew"));
+    assert!(missing.ends_with("has no `include/kernel/gen_config.json`; make it again"));
     let [values, _] = files();
     let config = "include/kernel/gen_config.json";
     write(&debug, config, &values.to_string());
     assert_eq!(configurations(&source).unwrap(), ["debug"]);
     fs::remove_file(debug.join("lib/libmicrokit.a")).unwrap();
     let missing = configurations(&source).unwrap_err().to_string();
-    assert!(missing.ends_with("has no `lib/libmicrokit.a`; make it anew"));
+    assert!(missing.ends_with("has no `lib/libmicrokit.a`; make it again"));
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn source(system: &System, program: &str, components: &[&Component]) -> Result<S
         {
             if other.kind != field.kind || other.name != field.name {
                 bail!(
-                    "`{}` and `{}` are different things of `{program}` with the same name",
+                    "`{}` and `{}` of `{program}` are different things with the same name; rename one of them",
                     other.name,
                     field.name
                 );
@@ -57,7 +57,7 @@ fn source(system: &System, program: &str, components: &[&Component]) -> Result<S
             continue;
         }
         if field.name == "clock" {
-            bail!("`clock` is the monotonic clock of `{program}`; use another one");
+            bail!("`clock` is the monotonic clock of `{program}`; use another name");
         }
         known.push(field);
         let has_it = |fields: &Vec<Field>| fields.iter().any(|one| one.name == field.name);
@@ -342,7 +342,7 @@ mod tests {
         );
         assert_eq!(
             of(&described(&other)).unwrap_err().to_string(),
-            "`server` and `server` are different things of `client` with the same name"
+            "`server` and `server` of `client` are different things with the same name; rename one of them"
         );
     }
 
@@ -432,7 +432,7 @@ mod tests {
         let error = of(&described(&text)).unwrap_err().to_string();
         assert_eq!(
             error,
-            "`RATE` and `rate` are different things of `client` with the same name"
+            "`RATE` and `rate` of `client` are different things with the same name; rename one of them"
         );
     }
 }

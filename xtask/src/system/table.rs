@@ -23,7 +23,7 @@ const RESTARTS: (u32, u64) = (5, 10_000_000);
 pub(super) fn of(system: &System) -> Result<Vec<u8>> {
     refuse(system)?;
     let Some(supervisor) = system.supervisor else {
-        bail!("it has an own root task");
+        bail!("it has a root task of its own");
     };
     let supervisor = Supervisor {
         time: time(supervisor.time),
@@ -100,7 +100,7 @@ fn refuse(system: &System) -> Result<()> {
             bail!("`{name}` may send capabilities to `{}`; {own}", call.name);
         }
         if gifts(system, one).iter().map(Gift::records).sum::<usize>() > MOST_RECORDS {
-            bail!("`{name}` gets more than {MOST_RECORDS} things, which its startup page holds");
+            bail!("`{name}` gets too many things; reduce them to {MOST_RECORDS}");
         }
     }
     for (count, most, what) in [
@@ -113,7 +113,7 @@ fn refuse(system: &System) -> Result<()> {
         ),
     ] {
         if count > most {
-            bail!("there are {count} {what}, and the generic initialiser takes {most}");
+            bail!("there are {count} {what}, more than {most}; {own}");
         }
     }
     Ok(())

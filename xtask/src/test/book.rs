@@ -1,5 +1,5 @@
-//! The book's tutorial as a test: its commands are typed, its files are written, and what it shows is looked for in
-//! the output. It begins in this checkout, and in full runs also in an SDK that was made just now.
+//! The book's tutorial as a test: its commands are typed, its files are written, and the lines that it shows are looked
+//! for in the output. It begins in this checkout, and in full runs also in an SDK that is made for it.
 
 use std::env;
 use std::ffi::OsString;
@@ -19,6 +19,7 @@ use crate::qemu::Ending;
 use crate::temporary;
 use crate::toolchain::MISLEADING;
 use crate::ui;
+use crate::workspace::empty_folder;
 
 /// The page.
 const PAGE: &str = "docs/src/ten-minutes.md";
@@ -45,7 +46,7 @@ impl Base {
         }
     }
 
-    /// What it is called in the list of parts.
+    /// Its name in the list of parts.
     pub(super) const fn part(self) -> &'static str {
         match self {
             Self::Checkout => "the tutorial",
@@ -59,7 +60,7 @@ impl Base {
 enum Step<'a> {
     /// Type this command.
     Type(&'a str),
-    /// Find these lines in the last command's output, in this order.
+    /// Find these lines in the output of the last command, in this order.
     See(Vec<&'a str>),
     /// The file holds the text.
     Holds(&'a str, String),
@@ -94,7 +95,7 @@ fn steps(page: &str) -> Result<Vec<Step<'_>>> {
     Ok(steps)
 }
 
-/// The step for a block after a line of text: its last words, and the names in them, say what to do.
+/// The step for a block after a line of text, whose last words, and the names in them, say what to do.
 fn of_block(intent: &str, mut text: String) -> Option<Step<'_>> {
     let parts: Vec<_> = intent.split('`').collect();
     let end = |from: usize| &parts[parts.len() - from..];
@@ -121,8 +122,8 @@ fn of_block(intent: &str, mut text: String) -> Option<Step<'_>> {
     }
 }
 
-/// Whether the test is among the wanted ones. An SDK is made in a run of everything, or if a filter is the test's name;
-/// only then is there a run on another platform than the page's.
+/// Whether the test is among the wanted ones. With an SDK it is in a run of everything, or if a filter is its name; only
+/// then does it run on other platforms than the page's.
 pub(super) fn is_wanted(session: &Session<'_>, platform: &Platform, base: Base) -> bool {
     let arguments = session.arguments;
     let filter = Filter::new(arguments.filter.as_deref());
@@ -163,7 +164,7 @@ fn on_platform(page: &str, platform: &str) -> String {
         let verb = command.strip_prefix("    cargo escapement ");
         match verb.is_some_and(|verb| !verb.contains("--platform")) {
             true => format!("{command} --platform {platform}\n"),
-            // What it prints.
+            // A line of the output.
             false => format!(
                 "{}\n",
                 line.replace(&format!(", on {USUAL}"), &format!(", on {platform}"))
@@ -204,12 +205,9 @@ impl<'a> Typist<'a> {
 
     fn enter_empty_folder(&mut self) -> Result<()> {
         let book = self.session.workspace.target().join("book-test");
-        let context = || format!("cannot empty {}", book.display());
-        if book.exists() {
-            fs::remove_dir_all(&book).with_context(context)?;
-        }
+        empty_folder(&book)?;
         self.folder = book.join("checkout");
-        fs::create_dir_all(&self.folder).with_context(context)
+        Ok(fs::create_dir(&self.folder)?)
     }
 
     /// Makes an SDK, and unpacks it.

@@ -186,5 +186,5 @@ fn wait_for(socket: &Path) -> Result<()> {
         }
         thread::sleep(PAUSE);
     }
-    bail!("the emulator takes no debugger")
+    bail!("the emulator accepts no debugger")
 }

@@ -452,5 +452,5 @@ impl Run<'_> {
 pub(super) fn bochs(platform: &Platform) -> Result<&Bochs> {
     let name = &platform.name;
     let bochs = platform.bochs.as_ref();
-    bochs.with_context(|| format!("Bochs does not play {name}"))
+    bochs.with_context(|| format!("Bochs does not emulate {name}; leave out --emulator"))
 }

@@ -2,12 +2,11 @@
 //! project's own test.
 
 use std::env;
-use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 
 use super::{Session, filter::Filter, plan, tally::Tally, verdict::verdict};
 use crate::Result;
@@ -17,6 +16,7 @@ use crate::project;
 use crate::qemu::Ending;
 use crate::system::System;
 use crate::ui;
+use crate::workspace::empty_folder;
 
 pub(super) const NAME: &str = "templates";
 /// The platform of a full run. Others have the examples that do not run there.
@@ -51,11 +51,7 @@ fn templates(session: &Session<'_>, platform: &Platform) -> Vec<String> {
 /// Tests all of them on a platform.
 pub(super) fn run(session: &Session<'_>, platform: &Platform) -> Result<Tally> {
     let folder = session.workspace.target().join("template-test");
-    if folder.exists() {
-        let emptied = fs::remove_dir_all(&folder);
-        emptied.with_context(|| format!("cannot empty {}", folder.display()))?;
-    }
-    fs::create_dir_all(&folder)?;
+    empty_folder(&folder)?;
     let mut total = Tally::default();
     for name in templates(session, platform) {
         if session.supervisor.interrupted() {

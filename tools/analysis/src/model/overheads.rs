@@ -54,7 +54,7 @@ pub struct Overheads {
     pub tick: Time,
     /// The handler of a release; or to wake the scheduler, and what the release adds to its decision.
     pub release: Time,
-    /// From the arrival of an interrupt to the begin of its handler.
+    /// From the arrival of an interrupt to the start of its handler.
     pub release_latency: Time,
     /// A scheduling decision.
     pub schedule: Time,

@@ -26,7 +26,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// From all turns of a table: how long each is, and whether it is the partition's. `lost` is what the begin of a
+    /// From all turns of a table: how long each is, and whether it is the partition's. `lost` is what the start of a
     /// turn takes.
     ///
     /// # Errors

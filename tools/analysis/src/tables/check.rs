@@ -14,7 +14,7 @@ pub const CHECK: Method = Method {
     ],
 };
 
-/// The time that an owner gets from the begin of the table up to a time, however many frames later.
+/// The time that an owner gets from the start of the table up to a time, however many frames later.
 fn served(table: &TimeTable, owner: usize, lost: Time, until: Time) -> Time {
     let within = |until: Time| {
         let (mut at, mut sum, mut before) = (Time::ZERO, Time::ZERO, None);

@@ -38,7 +38,7 @@ pub struct LocalTable {
 /// A table that contains all local tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SuperSchedule {
-    /// When each guest's period begins, counted from the begin of the table.
+    /// When each guest's period begins, counted from the start of the table.
     pub phases: Vec<Time>,
     /// The turns, owned by the guests.
     pub table: TimeTable,

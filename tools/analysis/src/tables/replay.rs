@@ -76,7 +76,7 @@ pub fn in_turns(
     let mut longest = vec![Time::ZERO; tasks.len()];
     let mut open: Vec<Job> = Vec::new();
     for count in 0..MOST_FRAMES {
-        // Times count from the begin of the frame.
+        // Times count from the start of the frame.
         let before = open.clone();
         let coming = releases(tasks, phase - frame * count, frame);
         run(&windows, coming, &mut open, &mut longest);

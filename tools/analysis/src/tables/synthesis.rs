@@ -142,7 +142,7 @@ impl Jobs {
             }
             if offset + task.deadline() > period {
                 return complain(format!(
-                    "its jobs are due {} after the begin of their period of {period}; shorten the offset or the deadline",
+                    "its jobs are due {} after the start of their period of {period}; shorten the offset or the deadline",
                     offset + task.deadline()
                 ));
             }

@@ -158,7 +158,7 @@ pub(super) fn guest(one: &file::Component, report: &mut Report) -> Option<Guest>
         }
         if is_table && offset.saturating_add(deadline) > *task.period {
             let message = format!(
-                "the job is due {} after the begin of its period of {}",
+                "the job is due {} after the start of its period of {}",
                 offset.saturating_add(deadline),
                 *task.period
             );

@@ -205,7 +205,7 @@ fn supervised(draft: &Draft, span: &Span, report: &mut Report) {
         return;
     };
     let message = format!(
-        "the supervisor would do this, and the own root task `{}` is in its place",
+        "the supervisor would do this, but the root task `{}` is in its place",
         **root
     );
     let help = "write `{ handler = \"COMPONENT.ENDPOINT\" }`, or remove `root`";
@@ -224,7 +224,7 @@ fn handler(
     let (one, server) = (&draft.system[id], draft.system[endpoint].server);
     let other = &draft.system[server];
     if server == id {
-        let message = format!("`{}` cannot handle what stops itself", one.name);
+        let message = format!("`{}` cannot handle its own faults and timeouts", one.name);
         let help = "name another component, or an action of the supervisor";
         report.add(Diagnostic::error(Kind::BadHandler, &to.span, message).help(help));
     } else if let Some(error) = too_low(one, &other.name, other.priority, of_timeouts, &to.span) {

@@ -23,7 +23,7 @@ pub(super) fn all(draft: &mut Draft, report: &mut Report) {
     sum(draft, report);
 }
 
-/// Memory that is not shared by a writer with others; an own root task may be one of them.
+/// Memory that is not shared by a writer with others; the root task may be one of them.
 fn use_of(draft: &Draft, id: RegionId, span: &Span, report: &mut Report) {
     let maps = draft.system.components.iter().flat_map(|one| &one.maps);
     let rights: Vec<_> = maps
@@ -35,7 +35,7 @@ fn use_of(draft: &Draft, id: RegionId, span: &Span, report: &mut Report) {
         let one = Diagnostic::warning(
             Kind::Unused,
             span,
-            format!("no component sees the memory `{name}`"),
+            format!("no component uses the memory `{name}`"),
         );
         report.add(one.help("add `memory.NAME = \"read-write\"` to components, or remove it"));
     }

@@ -41,7 +41,7 @@ impl Checked {
 /// What a build needs to know of a description, on any platform.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
-    /// The crate of its own root task, if it has one.
+    /// The crate of its root task, if it has one of its own.
     pub root: Option<String>,
     /// The crates of its programs, each once.
     pub programs: Vec<String>,

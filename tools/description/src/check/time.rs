@@ -294,7 +294,7 @@ pub(super) fn supervisor(draft: &mut Draft, report: &mut Report) {
     let given = given.or(written.domain.as_ref().map(|value| &value.span));
     if let (Some(span), Some(root)) = (given, &draft.file.root) {
         let message = format!(
-            "the supervisor is part of the generic root task, and `{}` is an own one",
+            "the supervisor is part of the generic root task, but the root task is `{}`",
             **root
         );
         let help = "remove `supervisor`, or `root`";

@@ -153,11 +153,11 @@ pub(super) const CASES: &[Case] = &[
         &[
             (
                 Kind::Conflict,
-                "s:7:61: error: the job is due 6 ms after the begin of its period of 5 ms; in a time table, a job is released and due within one period; shorten the offset or the deadline",
+                "s:7:61: error: the job is due 6 ms after the start of its period of 5 ms; in a time table, a job is released and due within one period; shorten the offset or the deadline",
             ),
             (
                 Kind::Conflict,
-                "s:8:63: error: the job is due 6 ms after the begin of its period of 5 ms; in a time table, a job is released and due within one period; shorten the offset or the deadline",
+                "s:8:63: error: the job is due 6 ms after the start of its period of 5 ms; in a time table, a job is released and due within one period; shorten the offset or the deadline",
             ),
             (
                 Kind::JobTooLong,

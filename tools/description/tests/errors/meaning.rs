@@ -15,7 +15,7 @@ pub(super) const CASES: &[Case] = &[
         "root = \"r\"\n[component.a]\nslice = \"1 ms\"\npriority = 1\nasks-supervisor = true",
         &[(
             Kind::Conflict,
-            "s:5:19: error: the supervisor would do this, and the own root task `r` is in its place; write `{ handler = \"COMPONENT.ENDPOINT\" }`, or remove `root`",
+            "s:5:19: error: the supervisor would do this, but the root task `r` is in its place; write `{ handler = \"COMPONENT.ENDPOINT\" }`, or remove `root`",
         )],
     ),
     (
@@ -100,14 +100,14 @@ pub(super) const CASES: &[Case] = &[
         "root = \"r\"\nsupervisor.priority = 9",
         &[(
             Kind::Conflict,
-            "s:2:23: error: the supervisor is part of the generic root task, and `r` is an own one; remove `supervisor`, or `root`",
+            "s:2:23: error: the supervisor is part of the generic root task, but the root task is `r`; remove `supervisor`, or `root`",
         )],
     ),
     (
         "root = \"r\"\n[component.a]\npriority = 1\nslice = \"1 ms\"\non-fault = \"restart\"",
         &[(
             Kind::Conflict,
-            r#"s:5:12: error: the supervisor would do this, and the own root task `r` is in its place; write `{ handler = "COMPONENT.ENDPOINT" }`, or remove `root`"#,
+            r#"s:5:12: error: the supervisor would do this, but the root task `r` is in its place; write `{ handler = "COMPONENT.ENDPOINT" }`, or remove `root`"#,
         )],
     ),
     (
@@ -451,7 +451,7 @@ pub(super) const CASES: &[Case] = &[
             ),
             (
                 Kind::BadHandler,
-                "s:5:28: error: `a` cannot handle what stops itself; name another component, or an action of the supervisor",
+                "s:5:28: error: `a` cannot handle its own faults and timeouts; name another component, or an action of the supervisor",
             ),
         ],
     ),
@@ -487,7 +487,7 @@ pub(super) const CASES: &[Case] = &[
         "memory.m.size = \"4 KiB\"",
         &[(
             Kind::Unused,
-            r#"s:1:8: warning: no component sees the memory `m`; add `memory.NAME = "read-write"` to components, or remove it"#,
+            r#"s:1:8: warning: no component uses the memory `m`; add `memory.NAME = "read-write"` to components, or remove it"#,
         )],
     ),
     (
@@ -536,7 +536,7 @@ pub(super) const CASES: &[Case] = &[
         ends-run = true"#,
         &[(
             Kind::Conflict,
-            "s:5:20: error: the supervisor would do this, and the own root task `r` is in its place; write `{ handler = \"COMPONENT.ENDPOINT\" }`, or remove `root`",
+            "s:5:20: error: the supervisor would do this, but the root task `r` is in its place; write `{ handler = \"COMPONENT.ENDPOINT\" }`, or remove `root`",
         )],
     ),
     (

@@ -137,7 +137,7 @@ impl Observer {
             measurements.into_iter().partition(|one| one.suite == SUITE);
         if said.len() != observations.len() {
             bail!(
-                "the emulator observed {} scenarios, but the guest played {}",
+                "the emulator observed {} scenarios, but the guest ran {}",
                 observations.len(),
                 said.len()
             );

@@ -53,7 +53,7 @@ impl Socket {
             match UnixStream::connect(self.path()) {
                 Ok(stream) => return Ok(Debugger { stream }),
                 Err(error) if begin.elapsed() > PATIENCE => {
-                    return Err(error).context("the emulator takes no debugger");
+                    return Err(error).context("the emulator accepts no debugger");
                 }
                 Err(_) => sleep(Duration::from_millis(20)),
             }

@@ -1,4 +1,4 @@
-//! What the supervisor of a described system tells components whose description says `asks-supervisor`.
+//! The requests to the supervisor of a described system by components whose description says `asks-supervisor`.
 
 use crate::Microseconds;
 use crate::protocol::Text;
@@ -32,7 +32,7 @@ crate::value! {
         pub budget: Microseconds,
         /// The time after which used budget comes back.
         pub period: Microseconds,
-        /// The time used on its own context since the start, as far as no watcher was told of it.
+        /// The time used on its own context since the start, as far as no watcher has taken it.
         pub used: Microseconds,
         /// Whether it has ended, and does not start again.
         pub has_stopped: bool,

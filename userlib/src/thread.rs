@@ -99,7 +99,7 @@ impl Thread {
 extern "C" fn run<F: FnOnce()>(work: usize, ipc_buffer: usize) -> ! {
     // SAFETY: the creator mapped the buffer and registered it with the kernel.
     unsafe { arch::set_ipc_buffer_address(ipc_buffer) };
-    // SAFETY: the creator wrote the closure there, and it is read only here: once, or again if the thread begins anew,
+    // SAFETY: the creator wrote the closure there, and it is read only here: once, or again if the thread starts again,
     // for which it must be `Copy`.
     let work = unsafe { (work as *const F).read() };
     work();

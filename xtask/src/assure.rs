@@ -2,7 +2,7 @@
 //!
 //! Every checker is a test on the host that also runs, in a short form, with the other host tests.
 //! Checkers of a fixed set run once; those that draw random histories share the remaining time with the
-//! fuzzer and with mutants of the kernel, which show how much the tests detect. The report is written anew
+//! fuzzer and with mutants of the kernel, which show how much the tests detect. The report is written again
 //! after each round, so that a run can be ended at any time.
 
 mod assembly;

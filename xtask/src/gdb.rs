@@ -1,7 +1,7 @@
 //! The command `gdb`: connects a debugger to the emulator that `qemu --gdb` has started, with the symbols of the kernel
 //! and of all components, and with commands for the kernel's objects (`gdb/commands.py`).
 //!
-//! The emulator's tool leaves a note of what runs, so that the debugger's has no options and builds nothing.
+//! `qemu --gdb` leaves a note of what it runs, so that `gdb` needs no options and builds nothing.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -4,7 +4,7 @@
 //! platform, combining kernel and root task in one boot image, running it, and evaluating its output.
 //!
 //! The exit code is 0 for success, 1 when the guest, a test or a check failed,
-//! 2 for a bad call or a failed build, 124 on timeout and 130 when interrupted.
+//! 2 for invalid arguments, a missing tool or a failed build, 124 on timeout and 130 when interrupted.
 
 mod analyse;
 mod archive;
@@ -71,7 +71,7 @@ impl Outcome {
     }
 }
 
-/// What a command returns: an error is a bad call or a failed build.
+/// What a command returns: an error is one for which the exit code is 2.
 type Result<T = Outcome> = anyhow::Result<T>;
 
 fn main() -> ExitCode {

@@ -1,6 +1,6 @@
-//! A Microkit SDK with kernels of this checkout. It is a copy of another SDK, in which other files have the kernel's
-//! place: the kernel itself, and the description of the memory that it gives to users. Tool, libraries, headers and the
-//! numbers of the interface stay as they are; what the kernel has otherwise is refused.
+//! A Microkit SDK with kernels of this checkout. It is a copy of another SDK, in which the kernel's files are replaced: the
+//! kernel itself, and the description of the memory that it gives to users. Tool, libraries, headers and the numbers of the
+//! interface stay as they are; an SDK that expects something else of the kernel is refused.
 
 mod configuration;
 mod description;

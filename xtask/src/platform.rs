@@ -101,7 +101,7 @@ pub(crate) struct User {
     #[serde(default)]
     pub(crate) rustflags: Vec<String>,
     /// The devices that they may drive: the end of the name of a feature of userlib, and of other crates that
-    /// depend on the devices. With a flag instead, all libraries would be compiled anew for each board.
+    /// depend on the devices. With a flag instead, all libraries would be compiled again for each board.
     pub(crate) devices: Option<String>,
     /// The required format of a root task.
     pub(crate) elf: Format,
@@ -129,7 +129,7 @@ pub(crate) struct Loader {
     pub(crate) program: Stub,
     /// Further arguments for QEMU.
     pub(crate) arguments: Vec<String>,
-    /// The kernel's memory in MiB, which such loaders don't tell it.
+    /// The kernel's memory in MiB, which such loaders do not report.
     pub(crate) memory: u32,
     /// Other states of the machine in which it can be started, by name: further arguments.
     #[serde(default)]
@@ -452,7 +452,7 @@ pub(crate) mod tests {
             ),
             "{unknown}"
         );
-        // A mistake in the file that completes another one is told where it is.
+        // A mistake in the file that completes another one is reported where it is.
         let (own, base) = EXAMPLE.split_once("[qemu]\n").unwrap();
         let base = format!("# Of several boards.\n[qemu]\n{base}");
         assert!(completed(own, &base).is_ok());

@@ -1,4 +1,4 @@
-//! Programs of the host that the tool builds when they are wanted, and the commands `sim` and `trace`, which run them.
+//! Programs of the host that the tool builds when they are needed, and the commands `sim` and `trace`, which run them.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;

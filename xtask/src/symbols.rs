@@ -1,4 +1,4 @@
-//! From addresses of a program to its source: the program `symbols` tells, built at first use.
+//! From addresses of a program to its source, by the program `symbols`, which is built at first use.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -21,7 +21,7 @@ pub(crate) struct Place {
     pub(crate) location: String,
 }
 
-/// The program that tells.
+/// That program.
 #[derive(Clone, Debug)]
 pub(crate) struct Symbolizer {
     file: PathBuf,

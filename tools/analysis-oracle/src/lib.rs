@@ -1,1 +1,1 @@
-//! See `tests`.
+//! Only `tests/`, which compare the analyses with the crate `response-time-analysis`.

@@ -1,4 +1,4 @@
-//! Which task goes on which core.
+//! Which task runs on which core.
 
 use num_traits::Zero;
 

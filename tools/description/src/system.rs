@@ -284,7 +284,7 @@ pub struct Endpoint {
     pub limit: bool,
     /// Whether only callers that donate their context may call.
     pub donation_required: bool,
-    /// Whether the server is told the donated budget.
+    /// Whether the server learns the donated budget.
     pub tell_budget: bool,
 }
 
@@ -371,7 +371,7 @@ pub struct Turn {
     pub duration: Duration,
 }
 
-/// The capability by which the kernel tells a handler.
+/// The capability by which the kernel reports to a handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handler {
     /// The endpoint.

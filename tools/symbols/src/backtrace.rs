@@ -1,5 +1,5 @@
 //! Backtraces: the guest prints registers and some words of the stack (`userlib/src/process/inspection.rs`), and the
-//! program's call frame information tells where each function has the return address and what it has saved: its
+//! program's call frame information says where each function has the return address and what it has saved: its
 //! section is `.debug_frame`, or `.eh_frame` where the compiler makes tables for unwinding (AArch64).
 
 use std::collections::HashMap;

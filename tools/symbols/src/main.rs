@@ -2,13 +2,13 @@
 //!
 //! It reads from stdin, and writes JSON, a list of places for each address:
 //!
-//! - `symbols frames PROGRAM` reads addresses, and tells the innermost inlined function first. The list is empty for
+//! - `symbols frames PROGRAM` reads addresses, and prints the innermost inlined function first. The list is empty for
 //!   what is not in the program.
-//! - `symbols at PROGRAM` reads addresses, and tells the innermost one only, or the symbol before the address.
+//! - `symbols at PROGRAM` reads addresses, and prints the innermost one only, or the symbol before the address.
 //! - `symbols callers PROGRAM` reads two lines, the registers and the words of the stack of a thread, as the userlib
-//!   prints them, and tells the frames of each function in the chain of calls.
+//!   prints them, and prints the frames of each function in the chain of calls.
 //!
-//! The exit code is 2 if it cannot tell, and the reason is on stderr.
+//! If there is no result, the exit code is 2, and the reason is on stderr.
 
 mod backtrace;
 mod symbols;

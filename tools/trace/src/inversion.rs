@@ -197,7 +197,7 @@ impl Search {
         known.or(self.state.contexts[context.0].owner)
     }
 
-    /// The thread that has to run so that `thread` goes on: itself, or the last one of a chain of calls.
+    /// The thread that has to run so that `thread` continues: itself, or the last one of a chain of calls.
     fn last_called(&self, mut thread: ThreadKey) -> Option<ThreadKey> {
         const LONGEST: usize = 32;
         for _ in 0..LONGEST {

@@ -99,7 +99,7 @@ impl Context {
     }
 }
 
-/// How much is known of what a core does. Where events are missing, that is nothing until later ones tell.
+/// How much is known of what a core does. Where events are missing, that is nothing until a later one shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Known {
     /// Nothing.

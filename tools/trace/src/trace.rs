@@ -11,7 +11,7 @@ use crate::{Answer, File, Unreadable};
 pub struct Lost {
     /// Events for which there was no room.
     pub at_the_end: u64,
-    /// The same in a stream, which goes on when there is room again.
+    /// The same in a stream, which continues when there is room again.
     pub in_between: u64,
     /// Events that later ones have overwritten.
     pub at_the_beginning: u64,

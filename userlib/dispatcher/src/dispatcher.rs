@@ -232,7 +232,7 @@ where
         self.inbox.events
     }
 
-    /// Schedules the tasks until this time. `observe` is told what happens; it must not wait. Between two calls, jobs on
+    /// Schedules the tasks until this time. `observe` gets each event; it must not wait. Between two calls, jobs on
     /// other cores go on, and reports wait.
     pub fn run(
         &mut self,
@@ -467,7 +467,7 @@ where
 
 impl<const CORES: usize, const TASKS: usize, S: Source> Dispatcher<CORES, TASKS, S> {
     /// Adds a task if the admission test accepts the set with it. An offset counts from [`now`](Self::now). The task's
-    /// thread runs `work` once for each job; after an abort, it begins anew with `work` as it is now.
+    /// thread runs `work` once for each job; after an abort, it starts again with `work` as it is now.
     pub fn add<A: Admission>(
         &mut self,
         environment: &mut Environment,
@@ -486,7 +486,7 @@ impl<const CORES: usize, const TASKS: usize, S: Source>
     Dispatcher<CORES, TASKS, S, Quanta<CORES, TASKS>>
 {
     /// Adds a task if the cores have so much left; see [`Quanta::add`]. The task's thread runs `work` once for each job; after
-    /// an abort, it begins anew with `work` as it is now.
+    /// an abort, it starts again with `work` as it is now.
     pub fn add(
         &mut self,
         environment: &mut Environment,

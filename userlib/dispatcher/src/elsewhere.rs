@@ -1,9 +1,9 @@
-//! What was charged to jobs on other cores than the scheduler's.
+//! The time that is charged to jobs on other cores than the scheduler's.
 //!
-//! There time is charged as it passes, because a context tells only what it had consumed when the core last switched. So that
-//! of higher-priority threads is charged, too, and given back when it matters: before a job is found to exceed its budget.
-//! What a context tells contains what earlier jobs have consumed, so it must be asked between two jobs, too. That takes the
-//! kernels of both cores, so it is left out while all earlier jobs were hardly charged anything.
+//! There time is charged as it passes, because a context reports only what it had consumed when the core last switched. So
+//! the time of higher-priority threads is charged, too, and given back before a job is found to exceed its budget. The
+//! consumed time of a context includes that of earlier jobs, so it must be read between two jobs, too. That needs the kernels
+//! of both cores, so it is left out while earlier jobs were hardly charged.
 
 use core::mem;
 
@@ -46,7 +46,7 @@ impl Elsewhere {
         self.is_over = true;
     }
 
-    /// A job begins, or goes on; returns whether the context must be asked first, for nothing but to forget what it had
+    /// A job begins or continues; returns whether the context must be asked first, for nothing but to forget what it had
     /// consumed.
     #[must_use]
     pub fn begin(&mut self) -> bool {
@@ -62,7 +62,7 @@ impl Elsewhere {
         asks
     }
 
-    /// The context has told what it had consumed since it was last asked.
+    /// The context has reported what it had consumed since the last time.
     pub fn told(&mut self, consumed: Duration) {
         let consumed = consumed - mem::take(&mut self.earlier);
         let charged = mem::take(&mut self.charged);

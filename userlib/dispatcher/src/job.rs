@@ -1,4 +1,4 @@
-//! What tasks, and clients that cause jobs, tell the scheduler.
+//! What tasks, and clients that cause jobs, report to the scheduler.
 
 use userlib::cap::Endpoint;
 use userlib::{Message, Microseconds};

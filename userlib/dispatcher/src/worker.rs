@@ -124,7 +124,7 @@ impl Worker {
         Ok(mem::replace(&mut self.has_run, true) && is_elsewhere)
     }
 
-    /// A job begins, or goes on. This comes after it has been dispatched, for which it must not wait.
+    /// A job begins, or continues. This comes after it has been dispatched, for which it must not wait.
     pub fn account(&mut self) -> Result {
         if self.elsewhere.begin() {
             self.thread.sched_context.consumed()?;
@@ -172,7 +172,7 @@ impl Worker {
         self.thread.tcb.set_priority(environment.tcb, self.priority)
     }
 
-    /// Ends the thread's job: it is to begin anew.
+    /// Ends the thread's job: it is to start again.
     pub fn restart(&mut self, environment: &Environment) -> Result {
         let tcb = self.thread.tcb;
         tcb.suspend()?;

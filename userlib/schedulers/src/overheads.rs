@@ -81,7 +81,7 @@ impl Overheads {
         let own = turn + turn + burst;
         let (own, remote) = match cores {
             0 | 1 => (own, Duration(0)),
-            // It may be preempted by one of each other task, and wait for the scheduler again before it goes on.
+            // It may be preempted by one of each other task, and wait for the scheduler again before it continues.
             _ => (own + burst, self.remote_reschedule + self.remote_reschedule),
         };
         move |mut task| {

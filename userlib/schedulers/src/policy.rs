@@ -1,4 +1,4 @@
-//! What a dispatcher needs of that which decides.
+//! What a dispatcher needs of a scheduler's decisions.
 
 use crate::cluster::{Action, Cluster, Completion, Core, Error};
 use crate::task::TaskId;

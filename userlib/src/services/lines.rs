@@ -1,4 +1,4 @@
-//! A serial port for several clients: their lines come out whole, and typed lines go to those that have asked.
+//! A serial port for several clients: their lines are printed whole, and typed lines go to the clients that have asked.
 
 use crate::protocol::Text;
 
@@ -20,7 +20,7 @@ crate::value! {
 crate::protocol! {
     /// Each client has a line that it writes, and a signal that says that a typed line is there for it.
     pub mod requests, version 1 {
-        /// Writes. Lines come out when they end, with a newline or at [`LETTERS`] bytes; the rest waits. What is neither a
+        /// Writes. Lines are printed when they end, with a newline or at [`LETTERS`] bytes; the rest waits. What is neither a
         /// letter nor a newline becomes `?`.
         fn write(words: Words) -> Result<(), Refused>;
         /// Asks for a line, and returns it if it has been typed. Each line goes to the client that has waited longest.
@@ -124,7 +124,7 @@ impl<const CLIENTS: usize> Lines<CLIENTS> {
 mod tests {
     use super::*;
 
-    /// The lines that come out when a client writes.
+    /// The lines that are printed when a client writes.
     fn written(lines: &mut Lines<3>, caller: usize, words: &str) -> Vec<String> {
         let mut out = Vec::new();
         let show = |line: &[u8]| out.push(String::from_utf8(line.to_vec()).unwrap());

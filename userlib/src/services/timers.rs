@@ -1,4 +1,4 @@
-//! Timers for several clients: periodic ones, and such that end once.
+//! Timers for several clients: periodic ones, and ones that end once.
 
 use crate::Microseconds;
 
@@ -115,7 +115,7 @@ impl<const CLIENTS: usize> Timers<CLIENTS> {
         Ok(())
     }
 
-    /// How a timer has done, which is told once.
+    /// How often a timer has ended since this was last called, and whether it is set.
     ///
     /// # Errors
     /// If the caller has no such timer.

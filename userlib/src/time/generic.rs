@@ -11,7 +11,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Whether it tells the time of the kernel's clock, to a microsecond.
+    /// Whether it has the time of the kernel's clock, to a microsecond.
     pub const IS_THE_KERNELS: bool = true;
 
     fn new() -> Self {

@@ -23,7 +23,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Whether it tells the time of the kernel's clock, to a microsecond.
+    /// Whether it has the time of the kernel's clock, to a microsecond.
     pub const IS_THE_KERNELS: bool = false;
 
     /// Starts the clock, in the root task.

@@ -51,7 +51,7 @@ record! {
         limit: bool,
         /// Whether only callers that donate their context may call.
         donation_required: bool,
-        /// Whether the server is told the donated budget.
+        /// Whether the server learns the donated budget.
         tell_budget: bool,
     }
 }

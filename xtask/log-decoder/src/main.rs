@@ -52,7 +52,7 @@ fn main() -> Result<()> {
 }
 
 /// The blocks of `frames`, which are taken at once, however far the decoder has got. If nothing took them, the socket
-/// would be full some time, and the kernel would wait for its port while its virtual time goes on.
+/// would be full some time, and the kernel would wait for its port while its virtual time continues.
 fn taken(mut frames: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     let (sender, blocks) = mpsc::channel();
     thread::spawn(move || {

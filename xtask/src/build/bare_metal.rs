@@ -250,7 +250,7 @@ impl<'a> BareMetal<'a> {
     /// Cargo's target folder. Platforms with the same target share that of programs: cargo gives different names to
     /// what it builds with different flags. The programs have the same paths, so they are to be read before the next
     /// build, under the same lock. Kernels and stubs have a folder for each set of flags: if paths are mapped, cargo
-    /// leaves the flags out of the names, so that the same sources give the same bytes, and would build anew what
+    /// leaves the flags out of the names, so that the same sources give the same bytes, and would build again what
     /// other flags have overwritten.
     fn target_folder(&self, side: Side) -> PathBuf {
         let tools = self.workspace.target().join(self.tools.folder);

@@ -1,7 +1,7 @@
 //! The libraries `core`, `alloc` and `compiler_builtins` for bare metal, compiled once for each target.
 //!
 //! They take longer to compile than a kernel. Under cargo's option `-Zbuild-std`, they belong to the crates that
-//! use them, so cargo compiles them anew for each profile and each set of flags. This compiles them in a package
+//! use them, so cargo compiles them again for each profile and each set of flags. This compiles them in a package
 //! of their own, and puts them where the compiler looks for the libraries of a target: in a *sysroot*
 //! (`rustc --sysroot`).
 

@@ -46,7 +46,7 @@ const HARDENED: &str = "hardened";
 const HOST_TIME: &str = "real-time";
 /// The variable with the memory of a large machine in MiB, for the tests' compilation.
 const MEMORY: &str = "ESCAPEMENT_TEST_MEMORY";
-/// The feature with which they are chosen. Without one, cargo would compile all of them anew after each change of the
+/// The feature with which they are chosen. Without one, cargo would compile all of them again after each change of the
 /// variable, also where all are wanted.
 const PART: &str = "kernel-target-component/part";
 /// The variable with the files of tests that are compiled.
@@ -151,7 +151,7 @@ impl Run<'_> {
         let environment: Vec<_> = suite.into_iter().chain(real_time).collect();
         let tracing = Tracing {
             keep: self.keep,
-            // Where no marks are looked at, nothing is compiled anew for them.
+            // Where no marks are looked at, nothing is compiled again for them.
             is_unmarked: self.is_example
                 && !self.platform.is_sample()
                 && self.system.name != plan::TRACED,

@@ -1,4 +1,4 @@
-//! What threads of higher priority leave.
+//! The supply that threads of higher priority leave.
 
 use super::response::Interference;
 use crate::supply::{Supply, parts_per_million};

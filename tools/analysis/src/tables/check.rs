@@ -1,4 +1,4 @@
-//! Whether a table keeps what it must. Nothing here is shared with what makes tables: it only adds up turns.
+//! Whether a table gives all jobs and guests their time. Nothing here is shared with what makes tables: it only adds up turns.
 
 use super::{LocalTable, SuperSchedule, TimeTable};
 use crate::model::Task;

@@ -64,7 +64,7 @@ struct Jobs {
 
 /// A table in which every task has its cost in each of its periods, in time.
 ///
-/// At each release and each end, the running task goes on if all other jobs can still be done by EDF, and else the job
+/// At each release and each end, the running task continues if EDF can still do all other jobs in time, and else the job
 /// runs that is due first; so there are no more switches than deadlines need.
 ///
 /// # Errors

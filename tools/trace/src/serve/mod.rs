@@ -1,4 +1,4 @@
-//! The page of long traces, on this machine only: the traces stay in this process, and the page asks for what is in view.
+//! The page of long traces, on this machine only: the traces stay in this process, and the page requests what is in view.
 
 mod http;
 mod request;

@@ -1,4 +1,4 @@
-//! What the page may ask for. All that has another form is refused.
+//! The requests that the page may make. All others are refused.
 
 use std::collections::HashMap;
 

@@ -14,7 +14,7 @@ impl<Q, const CLUSTERS: usize, const CORES: usize, const TASKS: usize>
 where
     Q: SharedServer<Priority = Reverse<u8>>,
 {
-    /// The cluster decides anew what its cores run, and whose contexts it offers.
+    /// The cluster decides again what its cores run, and whose contexts it offers.
     pub(super) fn decide(&mut self, cluster: usize) {
         self.decisions[cluster] += 1;
         let tasks = self.seats.scheduled(cluster);

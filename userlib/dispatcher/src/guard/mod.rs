@@ -8,7 +8,7 @@
 //!
 //! A [`NestedGuard`] does so for servers that call one another, by the decisions of [`schedulers::Nested`].
 //!
-//! The kernel does not tell that a thread is preempted. So a client tells when it begins to compute and when it ends
+//! The kernel does not report preemptions. So a client reports when it begins to compute and when it ends
 //! ([`Caller::begin`]); from that and the priorities the guard knows which client of a core is scheduled.
 
 mod caller;
@@ -46,7 +46,7 @@ pub enum Event {
     /// The kernel has refused what is done with this client's thread or context: it is no client any more, and waits for
     /// ever if it calls.
     Lost(Client),
-    /// A server has faulted. The request in service ends with an error, a nested one is refused, and the server begins anew.
+    /// A server has faulted. The request in service ends with an error, a nested one is refused; the server starts again.
     Faulted(Fault),
 }
 

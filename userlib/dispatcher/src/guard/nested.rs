@@ -51,7 +51,7 @@ enum Hold {
     Calls(usize, Words),
     /// It waits for the reply to its timeout fault.
     TimedOut,
-    /// It begins anew after a fault, on its own context.
+    /// It starts again after a fault, on its own context.
     Begins,
 }
 
@@ -139,7 +139,7 @@ impl<const CORES: usize, const SERVERS: usize, const TASKS: usize>
             .add(environment, client, reservation, answer, work)
     }
 
-    /// Serves. `observe` is told what happens; it must not wait.
+    /// Serves. `observe` gets each event; it must not wait.
     ///
     /// # Errors
     /// Of the kernel, if it refuses what the guard does with its own objects.
@@ -231,7 +231,7 @@ impl<const CORES: usize, const SERVERS: usize, const TASKS: usize>
         Ok(())
     }
 
-    /// Replies to a server, which goes on when it has a lender.
+    /// Replies to a server, which continues when it has a lender.
     fn resume(&mut self, number: usize, reply: Message) {
         let server = &mut self.servers[number];
         server.held.send(reply);
@@ -320,7 +320,7 @@ impl<const CORES: usize, const SERVERS: usize, const TASKS: usize>
         self.resume(number, Message::new(0, &request.unwrap_or_default()));
     }
 
-    /// Takes back the context of the server's lender, which goes on waiting.
+    /// Takes back the context of the server's lender, which continues to wait.
     fn take_back(&mut self, number: usize, observe: &mut impl FnMut(Event)) {
         if let Some((lender, budget)) = self.seats.take_back(number) {
             self.act_on(lender, budget, observe);
@@ -358,7 +358,7 @@ impl<const CORES: usize, const SERVERS: usize, const TASKS: usize>
         drained
     }
 
-    /// Lets a server begin anew, on its own context, until it waits for a request. Meanwhile its service goes on.
+    /// Lets a server start again, on its own context, until it waits for a request. Meanwhile its service continues.
     fn restart(&mut self, number: usize, observe: &mut impl FnMut(Event)) -> Result {
         self.take_back(number, observe);
         let server = &mut self.servers[number];

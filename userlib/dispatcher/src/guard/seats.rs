@@ -173,7 +173,7 @@ impl<const CLUSTERS: usize, const TASKS: usize, const SERVERS: usize>
         }
     }
 
-    /// Takes back the context of a server's lender, which goes on waiting; this shows whether the server still had it.
+    /// Takes back the context of a server's lender, which continues to wait. Shows whether the server still had it.
     pub fn take_back(&mut self, server: usize) -> Option<(Client, Budget)> {
         let tcb = self.servers[server].tcb;
         let client = self.lenders[server]?;
@@ -235,7 +235,7 @@ impl<const CLUSTERS: usize, const TASKS: usize, const SERVERS: usize>
         true
     }
 
-    /// Lets a server without a lender begin anew, on its own context.
+    /// Lets a server without a lender start again, on its own context.
     pub fn restart(&self, server: usize, initial: &Registers) -> Result {
         let Thread { tcb, sched_context } = self.servers[server];
         tcb.suspend()?;
@@ -245,7 +245,7 @@ impl<const CLUSTERS: usize, const TASKS: usize, const SERVERS: usize>
         tcb.resume()
     }
 
-    /// A server that has begun anew waits for a request: its own context is free.
+    /// A server that has started again waits for a request: its own context is free.
     pub fn has_restarted(&self, server: usize) -> Result {
         self.servers[server].sched_context.unbind()
     }

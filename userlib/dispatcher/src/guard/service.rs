@@ -20,7 +20,7 @@ pub(super) enum Hold {
     Idle,
     /// It waits for the reply to its timeout fault.
     TimedOut,
-    /// It begins anew after a fault, on its own context.
+    /// It starts again after a fault, on its own context.
     Begins,
 }
 
@@ -51,7 +51,7 @@ where
 
     /// A guard without clients. It starts the server, which answers each request by `work`, and waits until that is ready:
     /// the calling thread's priority must be above 1, and no thread of its core between them may run for long. After a
-    /// fault, the server begins anew with `work` as it is now.
+    /// fault, the server starts again with `work` as it is now.
     pub fn new(
         environment: &mut Environment,
         queues: Q,
@@ -99,7 +99,7 @@ where
             .add(environment, client, reservation, answer, work)
     }
 
-    /// Serves. `observe` is told what happens; it must not wait.
+    /// Serves. `observe` gets each event; it must not wait.
     ///
     /// # Errors
     /// Of the kernel, if it refuses what the guard does with its own objects.
@@ -188,7 +188,7 @@ where
         }
     }
 
-    /// Lets the server begin anew, on its own context, until it waits for a request.
+    /// Lets the server start again, on its own context, until it waits for a request.
     fn restart(&mut self, observe: &mut impl FnMut(Event)) -> Result {
         self.check_lender(observe);
         self.seats.restart(0, &self.initial)?;
@@ -215,7 +215,7 @@ where
                 self.hold = Hold::Nothing;
                 return;
             }
-            // Aborted while the server began anew.
+            // Aborted while the server started again.
             if self.queues.reply().is_err() {
                 return;
             }

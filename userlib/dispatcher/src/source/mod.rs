@@ -1,4 +1,4 @@
-//! Sources of time: what tells the scheduler the time, and ends the turn of the task on its own core.
+//! Sources of time: they give the scheduler the time, and end the turn of the task on its own core.
 
 mod alarm;
 mod time_server;
@@ -185,7 +185,7 @@ impl Turn {
         local.hold().release()?;
         let arrived = inbox.recv();
         turn.now = instant(clock.now());
-        // A timeout fault tells it, and so resets the count.
+        // A timeout fault reports it, and so resets the count.
         turn.consumed = match arrived.consumed(local.badge()) {
             Some(consumed) => consumed,
             None => duration(local.context().consumed()?),

@@ -1,4 +1,4 @@
-//! YieldToTimeout: one system call lets a thread run, sets a timer, and waits; the timer's message tells the time.
+//! YieldToTimeout: one system call lets a thread run, sets a timer, and waits; the timer's message contains the time.
 
 use schedulers::{Duration, Instant};
 use userlib::cap::{SchedContext, YieldTarget, Yielded};
@@ -10,7 +10,7 @@ use super::{Arrived, Hold, Inbox, Local, Source, Turn, duration, instant};
 /// The kernel's clock and timers.
 #[derive(Debug)]
 pub struct YieldToTimeout {
-    /// Any context on the scheduler's core: a call with a time in the past only tells the time.
+    /// Any context on the scheduler's core: a call with a time in the past only returns the time.
     any: SchedContext,
     clock: Option<Clock>,
 }

@@ -1,4 +1,4 @@
-//! What components ask that may.
+//! The requests of components that may ask the supervisor.
 
 use super::Supervisor;
 use crate::objects::{Role, badge};

@@ -235,7 +235,7 @@ impl<const CORES: usize, const TASKS: usize> Pfair<CORES, TASKS> {
         self.now
     }
 
-    /// A quantum begins: the task of each core. A task that goes on keeps its core, and one that comes back gets its last one
+    /// A quantum begins: the task of each core. A task that continues keeps its core, one that comes back gets its last one
     /// if it can.
     pub fn quantum(&mut self) -> [Option<TaskId>; CORES] {
         while let Some((release, id)) = self.waiting.first()

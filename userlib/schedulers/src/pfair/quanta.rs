@@ -10,7 +10,7 @@ use crate::time::{Duration, Instant};
 ///
 /// The first quantum begins with the first decision. Quanta that pass without one are lost for their tasks.
 ///
-/// A job that has had its last quantum and is not completed is an overrun: it is aborted, or it goes on in the quanta of the
+/// A job that has had its last quantum and is not completed is an overrun: it is aborted or continues in the quanta of the
 /// task's next jobs, which then wait for it.
 #[derive(Clone, Debug)]
 pub struct Quanta<const CORES: usize, const TASKS: usize> {
@@ -169,7 +169,7 @@ impl<const CORES: usize, const TASKS: usize> Policy<CORES, TASKS> for Quanta<COR
         }
         let (release, period) = (progress.release, progress.period);
         match progress.behind.checked_sub(1) {
-            // The thread goes on with the next job, which has been released since.
+            // The thread continues with the next job, which has been released since.
             Some(behind) => {
                 progress.behind = behind;
                 progress.release += period;

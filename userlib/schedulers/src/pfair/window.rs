@@ -21,7 +21,7 @@ pub(crate) struct Window {
 }
 
 impl Weight {
-    /// All are in the period, as jobs of the task begin anew with it.
+    /// All are in the period, as jobs of the task start again with it.
     pub(crate) fn window(self, subtask: u32) -> Window {
         let [budget, period, subtask] = [self.budget, self.period, subtask].map(u64::from);
         let deadline = (subtask * period).div_ceil(budget);

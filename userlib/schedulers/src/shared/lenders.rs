@@ -12,7 +12,7 @@ pub type Decision = u64;
 /// the decision, the reservations that it schedules and whose clients wait. An offer of an earlier decision does not
 /// count. So a new decision withdraws what a cluster has offered to any server, without a visit to each.
 ///
-/// When the lender's budget ends, its request is aborted and its cluster decides anew. The server then asks for
+/// When the lender's budget ends, its request is aborted and its cluster decides again. The server then asks for
 /// another lender; if there is none, no reservation pays, and the server waits for the next offer. It asks as well
 /// whenever a cluster decides, and after a call or a reply.
 #[derive(Clone, Debug)]

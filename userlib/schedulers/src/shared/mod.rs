@@ -58,7 +58,7 @@ pub struct Replied {
 pub enum Aborted {
     /// The request is withdrawn. What is in service does not change.
     Withdrawn,
-    /// The request is in service, which goes on without its client. Its end is reported as a reply all the same.
+    /// The request is in service, which continues without its client. Its end is reported as a reply all the same.
     Orphaned,
 }
 

@@ -16,7 +16,7 @@ use crate::task::TaskId;
 ///   not, while a request with an earlier ticket may still use that server. So a request waits for earlier ones only, in
 ///   all its calls together: for each at most once, and never in a circle.
 /// - A client that waits lends its reservation to the request at the end of that chain, which waits for nothing.
-/// - An aborted request that has been served by some server goes on as an orphan, and is its core's request in progress
+/// - An aborted request that some server has served continues as an orphan, and is its core's request in progress
 ///   until its end (back-pressure); meanwhile the first that waits is chosen as the next. A nested call of an orphan that
 ///   would have to wait is *refused*: the calling server ends its service without.
 ///

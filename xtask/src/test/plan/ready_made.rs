@@ -1,4 +1,4 @@
-//! The kernels that systems made by others want.
+//! The kernels that ready-made systems use.
 
 use crate::cli::{AbiOption, Cores, Kernel};
 use crate::platform::Platform;

@@ -114,7 +114,7 @@ impl<const CORES: usize> Machine<CORES> {
         None
     }
 
-    /// No task is on two cores; one that goes on stays, and one that is elsewhere found its last core taken with the same right.
+    /// No task is on two cores; one that continues stays, one elsewhere found its last core taken with the same right.
     fn check_cores(&mut self, runs: &[Option<TaskId>; CORES]) {
         for (core, id) in runs.iter().enumerate() {
             let Some(id) = id else { continue };

@@ -156,7 +156,7 @@ fn a_job_that_exceeds_its_quanta_is_aborted() {
     assert_eq!(machine.quanta.overruns(good), Ok(0));
 }
 
-/// The job goes on in the next one's quanta, and that begins in what it leaves of them.
+/// The job continues in the next one's quanta, and that begins in what it leaves of them.
 #[test]
 fn a_job_that_is_only_counted_delays_the_next() {
     let mut machine = Machine::<1>::new();

@@ -28,7 +28,7 @@ fn the_cluster_of_the_request_in_service_lends_first() {
         lenders.offer(cluster, 1, tasks(3, 1)).unwrap();
     }
     assert_eq!(lenders.lender(&server, &[1; 3]), Some(client(1, 1)));
-    // Its cluster decides anew: the offer does not count any more, and the next cluster lends.
+    // Its cluster decides again: the offer does not count any more, and the next cluster lends.
     assert_eq!(lenders.lender(&server, &[1, 2, 1]), Some(client(2, 1)));
     assert_eq!(lenders.lender(&server, &[1, 2, 2]), Some(client(0, 1)));
     // No reservation pays.

@@ -84,7 +84,7 @@ pub enum Error {
     Call(CallError),
 }
 
-/// A protocol, for what serves any with services of type `S`: the simulator, for example.
+/// A protocol, for code that serves any with services of type `S`, such as the simulator.
 pub trait Protocol<S> {
     /// The names of its operations, in their order.
     const OPERATIONS: &'static [&'static str];
@@ -92,7 +92,7 @@ pub trait Protocol<S> {
     /// The reply to a request of the client with this badge.
     fn answer(service: &mut S, caller: usize, message: &Message) -> Message;
 
-    /// Tells a service of signals and interrupts.
+    /// Passes signals and interrupts to a service.
     fn signals(service: &mut S, signals: usize);
 }
 
@@ -111,13 +111,13 @@ pub fn operation(version: usize, message: &Message) -> core::result::Result<usiz
     Ok(message.label() % MOST_OPERATIONS)
 }
 
-/// The reply to an operation that there is not.
+/// The reply to an unknown operation.
 #[doc(hidden)]
 pub fn no_operation() -> Message {
     Message::empty(NO_OPERATION)
 }
 
-/// The reply to arguments that are none.
+/// The reply to words that are no arguments.
 #[doc(hidden)]
 pub fn malformed() -> Message {
     Message::empty(MALFORMED)
@@ -206,7 +206,7 @@ macro_rules! protocol {
                     fn $operation(&mut self, caller: usize $(, $argument: $type)*) $(-> $result)?;
                 )+
 
-                /// Is told of signals and interrupts.
+                /// Handles signals and interrupts.
                 fn signals(&mut self, signals: usize) {
                     let _ = signals;
                 }
@@ -242,7 +242,7 @@ macro_rules! protocol {
                 $crate::protocol::no_operation()
             }
 
-            /// The protocol, for what serves any.
+            /// The protocol as a value, for code that serves any.
             #[derive(Clone, Copy, Debug)]
             pub struct Protocol;
 
@@ -263,7 +263,7 @@ macro_rules! protocol {
             pub struct Client($crate::given::Client);
 
             impl Client {
-                /// That which the startup page has under this name.
+                /// The right with this name on the startup page, if there is one.
                 pub fn find(startup: &$crate::Startup, name: &str) -> Option<Self> {
                     $crate::given::Client::find(startup, name).map(Self)
                 }
@@ -296,7 +296,7 @@ macro_rules! protocol {
             pub struct Server($crate::given::Server);
 
             impl Server {
-                /// That which the startup page has under this name.
+                /// The right with this name on the startup page, if there is one.
                 pub fn find(startup: &$crate::Startup, name: &str) -> Option<Self> {
                     $crate::given::Server::find(startup, name).map(Self)
                 }

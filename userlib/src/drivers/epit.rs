@@ -7,7 +7,7 @@ use crate::given;
 use crate::startup::ALARM;
 use crate::{Environment, Microseconds, Process, Result, Rights, Startup, boot};
 
-/// What a component has of it.
+/// What a component gets of this device.
 pub(super) type Device = given::Registers;
 
 pub(super) struct Timer {

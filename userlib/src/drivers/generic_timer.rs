@@ -6,7 +6,7 @@ use crate::board::PHYSICAL_TIMER_INTERRUPT;
 use crate::cap::Slot;
 use crate::{Environment, Microseconds, Process, Result, Startup, arch, boot, given};
 
-/// What a component has of it.
+/// What a component gets of this device.
 pub(super) type Device = given::CoreRegisters;
 
 pub(super) struct Timer {

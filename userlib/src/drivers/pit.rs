@@ -22,7 +22,7 @@ const PIN: IoApicPin = IoApicPin {
 /// The timer's interrupt vector for users.
 const VECTOR: usize = 2;
 
-/// What a component has of it.
+/// What a component gets of this device.
 pub(super) type Device = given::Ports;
 
 pub(super) struct Timer {

@@ -61,7 +61,7 @@ fn below(page: &[u8]) -> Option<usize> {
     Some(page.len() - unused)
 }
 
-/// The used bytes of a page that is used from its begin upwards.
+/// The used bytes of a page that is used from its beginning upwards.
 fn up_to(page: &[u8]) -> Option<usize> {
     let last = page.iter().rposition(|&byte| byte != 0)?;
     Some(last + 1)

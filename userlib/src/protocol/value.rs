@@ -18,7 +18,7 @@ pub trait Value: Sized {
     /// How many words it takes.
     const WORDS: usize;
 
-    /// Gives each word to `put`.
+    /// Passes each word to `put`.
     fn write(&self, put: &mut impl FnMut(usize));
 
     /// Takes its words; none if they are no value of this type.

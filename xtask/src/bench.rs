@@ -337,7 +337,7 @@ fn write_reference(
     }
     if !complaints.is_empty() && !arguments.accept_worse {
         say(&format!(
-            "{platform}: the reference stays as it was; if the change of costs is wanted, add --accept-worse"
+            "{platform}: the reference stays as it was; if the change of costs is intended, add --accept-worse"
         ));
         return Ok(false);
     }

@@ -138,7 +138,7 @@ impl SchedControl {
     }
 
     /// Sets the criticality level of this core: from now on threads of that criticality and above run before
-    /// all others. At level 0, the initial one, criticality has no effect. (Escapement)
+    /// all others. At level 0, the initial one, it decides only among preempted threads of one priority. (Escapement)
     pub fn set_criticality_level(self, level: u8) -> Result {
         perform(
             self.0,

@@ -84,7 +84,7 @@ fn judge(platform: &Platform, complaints: Result<Vec<String>>) -> Tally {
             for complaint in complaints {
                 say(&format!("{}: {complaint}", platform.name));
             }
-            say("if the change of costs is wanted: cargo xtask bench --write-reference");
+            say("if the change of costs is intended: cargo xtask bench --write-reference");
             Tally::FAILURE
         }
         Err(error) => {

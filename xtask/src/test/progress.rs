@@ -41,7 +41,7 @@ impl Progress {
         } else {
             let number = passed.len();
             say(&format!(
-                "{number} parts passed before the last run was interrupted; --fresh begins anew"
+                "{number} parts passed before the last run was interrupted; --fresh starts again"
             ));
         }
         Ok(Self {

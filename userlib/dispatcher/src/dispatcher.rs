@@ -233,7 +233,7 @@ where
     }
 
     /// Schedules the tasks until this time. `observe` gets each event; it must not wait. Between two calls, jobs on
-    /// other cores go on, and reports wait.
+    /// other cores continue, and reports wait.
     pub fn run(
         &mut self,
         environment: &Environment,

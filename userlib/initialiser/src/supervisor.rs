@@ -13,7 +13,7 @@ use userlib::supervision::End;
 use userlib::time::Clock;
 use userlib::{Environment, Fault, Message, Microseconds, Outcome, PostMortem, println};
 
-/// The most requests of a component in a second, for each component of the system: eight looks at all of them. One that
+/// The most requests of a component in a second, for each component of the system: it can ask eight times for all. One that
 /// asks more often has failed, since it uses up the time of the supervisor.
 const MOST_REQUESTS: u32 = 8;
 const SECOND: u64 = 1_000_000;

@@ -41,7 +41,7 @@ pub enum Event {
     },
     /// The budget of a client has ended, and its request is aborted.
     Aborted(Client),
-    /// The server runs on the context of this client now; if there is none, it stands still. A [`NestedGuard`] does not tell.
+    /// The server runs on the context of this client now; if there is none, it stands still. A [`NestedGuard`] has no such event.
     Lent(Option<Client>),
     /// The kernel has refused what is done with this client's thread or context: it is no client any more, and waits for
     /// ever if it calls.

@@ -9,7 +9,7 @@ use userlib::{
 use super::seats::{Phase, Seat};
 use super::{Caller, Mailbox, Nesting, Words, label, words};
 
-/// How often the guard looks whether servers still have the contexts of their lenders: the kernel does not tell if another
+/// How often the guard looks whether servers still have the contexts of their lenders: the kernel does not report if another
 /// thread takes one away.
 #[derive(Clone, Copy, Debug)]
 pub struct Watchdog {

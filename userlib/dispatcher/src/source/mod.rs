@@ -163,7 +163,7 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// A turn with a clock that user mode reads. `arm` is told how long it lasts, and sees to it that a message comes then.
+    /// A turn with a clock that user mode reads. `arm` gets its length, and must make a message come at its end.
     fn by_clock(
         clock: &Clock,
         local: Local,

@@ -10,7 +10,7 @@ pub type Decision = u64;
 ///
 /// A cluster publishes the number of its latest decision for all servers, and offers to a server, under the number of
 /// the decision, the reservations that it schedules and whose clients wait. An offer of an earlier decision does not
-/// count. So a new decision withdraws what a cluster has offered to any server, without a visit to each.
+/// count. So a new decision withdraws what a cluster has offered to any server, without a change of each.
 ///
 /// When the lender's budget ends, its request is aborted and its cluster decides again. The server then asks for
 /// another lender; if there is none, no reservation pays, and the server waits for the next offer. It asks as well

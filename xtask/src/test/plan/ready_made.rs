@@ -3,8 +3,8 @@
 use crate::cli::{AbiOption, Cores, Kernel};
 use crate::platform::Platform;
 
-/// The kernels that ready-made systems want: with breakpoints, and for deployment with the calls of benchmarks; either on one
-/// core with several domains, and on all cores that loaders usually start.
+/// The kernels of ready-made systems: with breakpoints, and for deployment with the calls of benchmarks; each on one core
+/// with several domains, and on all cores that loaders usually start.
 pub(super) fn ready_made(platform: &Platform) -> Vec<(Kernel, Vec<AbiOption>, Cores)> {
     let own = match platform.takes_module() {
         true => AbiOption::Iommu,

@@ -29,9 +29,17 @@ impl<A: Arch> Kernel<A> {
     /// system call when it next runs.
     #[inline(always)]
     pub(crate) fn check_budget(&mut self) -> BudgetCheck {
+        self.check_budget_at_entry(|_| {})
+    }
+
+    /// The same at the beginning of a kernel entry, which `trace` writes into the trace of a core that is traced: its
+    /// budget check threshold is zero.
+    #[inline(always)]
+    pub(crate) fn check_budget_at_entry(&mut self, trace: impl FnOnce(&mut Self)) -> BudgetCheck {
         if self.core.consumed < self.core.check_threshold && !self.domain_expired() {
             return BudgetCheck::Passed;
         }
+        trace(self);
         self.examine_budget()
     }
 

@@ -133,7 +133,6 @@ impl<A: Arch> Scheduler<A> {
                 && !self[context].flags.contains(ContextFlags::SPORADIC)
             {
                 self[context].unblock(now);
-                self.trace_head(context);
             }
         }
         self.program_timer(rank);

@@ -97,6 +97,8 @@ pub struct Core<A: Arch> {
     pub(crate) reports_timeout: bool,
     /// Whether a fault is being sent that its thread will not raise again, so that no endpoint threshold defers it.
     pub(crate) raises_once: bool,
+    /// Whether entries are measured or traced; see `usage`.
+    is_observed: bool,
     /// How many badge cancellations have begun; see `ipc::cancel_badged`.
     pub(crate) cancels: u64,
     domain: DomainTime,
@@ -128,6 +130,7 @@ impl<A: Arch> Core<A> {
                 unhandled_fault: false,
                 reports_timeout: false,
                 raises_once: false,
+                is_observed: false,
                 cancels: 0,
                 timer_deadline: TimerDeadline::NONE,
                 domain: DomainTime::new(),

@@ -54,7 +54,13 @@ impl<A: Arch> Scheduler<A> {
     /// Whether entries are measured or traced, so that none takes a fast path.
     #[inline(always)]
     pub(crate) fn is_observed(&self) -> bool {
-        self.is_measured() || self.is_traced()
+        cfg!(any(feature = "bench", feature = "tracing")) && self.core.is_observed
+    }
+
+    /// Entries are measured or traced from now on, or are no longer.
+    pub(crate) fn observe(&mut self) {
+        self.core.is_observed = self.is_measured() || self.is_traced();
+        self.core.check_threshold = self.check_threshold(&self.budget());
     }
 
     /// Called at kernel entry.
@@ -111,7 +117,7 @@ impl<A: Arch> Scheduler<A> {
         let measurement = &mut self.core.measurement;
         (measurement.running, measurement.start, measurement.switched) = (true, now, now);
         measurement.entered = now;
-        self.core.check_threshold = self.check_threshold(&self.budget());
+        self.observe();
         if let Some(thread) = self.core.current {
             self.reset_usage(thread);
         }
@@ -125,7 +131,7 @@ impl<A: Arch> Scheduler<A> {
             self.measure_switch(current, now);
             self.core.measurement.running = false;
             self.core.measurement.end = now;
-            self.core.check_threshold = self.check_threshold(&self.budget());
+            self.observe();
         }
         self.core.measurement.log.len()
     }

@@ -165,8 +165,7 @@ impl<A: Arch> Kernel<A> {
         }
         self.measure_entry(Entry::Syscall(call));
         self.update_time();
-        self.trace_syscall(number);
-        match self.check_budget() {
+        match self.check_budget_at_entry(|kernel| kernel.trace_syscall(number)) {
             BudgetCheck::Passed => self.dispatch(thread, call),
             BudgetCheck::NeedsCheck => {
                 self.with_check(thread, |kernel| kernel.dispatch_with_check(thread, call));
@@ -197,9 +196,8 @@ impl<A: Arch> Kernel<A> {
         }
         self.measure_entry(Entry::Fault(fault));
         self.update_time();
-        self.trace_fault_entry(&fault);
         if let Some(thread) = self.core.current {
-            match self.check_budget() {
+            match self.check_budget_at_entry(|kernel| kernel.trace_fault_entry(&fault)) {
                 BudgetCheck::Passed => self.raise(thread, fault),
                 BudgetCheck::NeedsCheck => {
                     self.with_check(thread, |kernel| kernel.raise(thread, fault));
@@ -250,8 +248,7 @@ impl<A: Arch> Kernel<A> {
     /// Handles an interrupt after the clock was read. A function of its own, so that the fast paths save fewer registers.
     #[inline(never)]
     fn handle_interrupt_slowly(&mut self, interrupt: Interrupt) {
-        self.trace_interrupt(interrupt);
-        self.check_budget();
+        self.check_budget_at_entry(|kernel| kernel.trace_interrupt(interrupt));
         match interrupt {
             // Due threads are found at kernel exit. The timer must be programmed again.
             Interrupt::Timer => self.core.reprogram = true,

@@ -2,11 +2,12 @@
 //!
 //! A ring begins at a page boundary and says what it is, so that a copy of the machine's RAM is all that a tool needs.
 
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use abi::sizes::STREAM_RING_BITS;
-use trace_format::{Cost, Detail, Kinds, Known, Mode, Settings};
+use trace_format::{Detail, Kinds, Known, Mode, Settings};
 
+use super::calibration::costs;
 use crate::arch::Arch;
 use crate::boot::BootAllocator;
 use crate::config::CORES;
@@ -59,9 +60,6 @@ const IS_ON: bool = !matches!(option_env!("ESCAPEMENT_TRACE_EVENTS"), Some(names
 /// The address of the memory for each core's ring until the core takes it; 0 before and after.
 static RINGS: [AtomicUsize; CORES] = [const { AtomicUsize::new(0) }; CORES];
 
-/// What an event costs, measured by the boot core before the others start: the lower half and the upper half.
-static COST: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
-
 /// Reserves memory for the rings of `cores` cores, unless the kernel was built with events off.
 ///
 /// # Panics
@@ -113,14 +111,10 @@ impl<A: Arch> Scheduler<A> {
         };
         if self.start_tracing(memory, settings) {
             if let Some((thread, context)) = first {
-                let cost = self.calibrate(thread, context).to_bits();
-                COST[0].store(cost as u32, Relaxed);
-                COST[1].store((cost >> 32) as u32, Relaxed);
+                self.calibrate(thread, context);
             }
-            let [low, high] = [0, 1].map(|half| u64::from(COST[half].load(Relaxed)));
-            self.instruments
-                .tracer
-                .restart(Cost::from_bits(high << 32 | low));
+            self.instruments.tracer.restart();
+            self.instruments.tracer.set_costs(costs());
             self.trace_start_of_ring();
         }
     }

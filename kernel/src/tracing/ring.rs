@@ -1,5 +1,7 @@
 //! The ring of a core, and how events get into it.
 
+#[cfg(feature = "tracing-from-boot")]
+use trace_format::Cost;
 use trace_format::{Kind, Kinds, ObjectId, Reason, Ring, Settings, What, Written};
 
 #[cfg(feature = "tracing-from-boot")]
@@ -10,7 +12,7 @@ use trace_format::AtRunTime as Built;
 use crate::arch::Arch;
 use crate::budget::Refill;
 use crate::config::CORES;
-use crate::object::SchedContext;
+use crate::object::{ContextFlags, SchedContext};
 use crate::sched::Scheduler;
 use crate::time::Ticks;
 use crate::token::Ptr;
@@ -60,29 +62,13 @@ impl Tracer {
         self.kinds.contains(kind)
     }
 
-    /// Writes events of kinds that are chosen.
+    /// Writes those that there are of some events of kinds that are chosen.
     #[inline(always)]
-    fn put<const N: usize>(&mut self, events: [Written; N], now: Ticks) {
+    pub(super) fn put<const N: usize>(&mut self, events: [Option<Written>; N], now: Ticks) {
         debug_assert!(self.is_on());
         // SAFETY: without a ring, no kind of event is chosen.
         let ring = unsafe { self.ring.as_mut().unwrap_unchecked() };
-        ring.put(events, now.0);
-    }
-
-    /// Stores the current thread and context, at least one of which has changed, and writes an event for each
-    /// change.
-    #[inline(never)]
-    fn switch(&mut self, current: (ObjectId, ObjectId), now: Ticks) {
-        let last = core::mem::replace(&mut self.last, current);
-        let run = (What::new(Kind::Run, current.0), (0, 0));
-        let used = (What::new(Kind::Use, current.1), (0, 0));
-        if last.0 == current.0 {
-            self.put([used], now);
-        } else if last.1 == current.1 {
-            self.put([run], now);
-        } else {
-            self.put([run, used], now);
-        }
+        ring.put_some(events, now.0);
     }
 }
 
@@ -96,20 +82,22 @@ impl Tracer {
         }
     }
 
-    /// Forgets the last thread and context, so that the next events about them are written in any case.
-    pub(super) fn forget(&mut self) {
-        self.last = (ObjectId(u32::MAX), ObjectId(u32::MAX));
+    /// The thread and the context of the last events that name them.
+    pub(super) const fn last(&mut self) -> &mut (ObjectId, ObjectId) {
+        &mut self.last
     }
 
-    /// The number of events in the ring.
-    pub(super) fn written(&self) -> u64 {
-        self.ring.as_ref().map_or(0, Ring::written)
-    }
-
-    /// Empties the ring, and stores in it what an event costs.
-    pub(super) fn restart(&mut self, cost: trace_format::Cost) {
+    /// Empties the ring.
+    pub(super) fn restart(&mut self) {
         if let Some(ring) = &mut self.ring {
-            ring.restart(cost);
+            ring.restart();
+        }
+    }
+
+    /// Stores in the ring what events cost, by the numbers of their kinds.
+    pub(super) fn set_costs(&mut self, costs: impl Iterator<Item = (u8, Cost)>) {
+        if let Some(ring) = &mut self.ring {
+            costs.for_each(|(kind, cost)| ring.set_cost(kind, cost));
         }
     }
 }
@@ -130,7 +118,7 @@ impl<A: Arch> Scheduler<A> {
             ring: Ring::known(memory, settings),
             ..Tracer::new()
         };
-        self.core.check_threshold = self.check_threshold(&self.budget());
+        self.observe();
         self.trace_start_of_ring();
         self.is_traced()
     }
@@ -156,6 +144,7 @@ impl<A: Arch> Scheduler<A> {
     }
 }
 
+/// Writing. What does so is called by hooks only, of which each has looked whether its kind of event is written.
 impl<A: Arch> Scheduler<A> {
     /// Whether this core writes events of a kind.
     #[inline(always)]
@@ -163,72 +152,107 @@ impl<A: Arch> Scheduler<A> {
         self.capabilities.instruments.tracer.has(kind)
     }
 
-    /// Writes an event, of which `make` returns the subject and the details.
+    /// Writes an event.
     #[inline(always)]
-    pub(super) fn event(&mut self, kind: Kind, make: impl FnOnce(&Self) -> (ObjectId, u64, u64)) {
-        if self.has_event(kind) {
-            let (subject, a, b) = make(self);
-            self.write_event(kind, subject, (a, b));
-        }
-    }
-
-    /// Writes an event of a kind of which this core writes events.
-    #[inline(always)]
-    pub(super) fn write_event(&mut self, kind: Kind, subject: ObjectId, details: (u64, u64)) {
-        self.put_event(What::new(kind, subject), details);
-    }
-
-    /// The part of a hook that all have in common. It takes few arguments, because it has many call sites.
-    #[inline(never)]
-    fn put_event(&mut self, what: What, details: (u64, u64)) {
+    pub(super) fn put(&mut self, kind: Kind, subject: ObjectId, details: (u64, u64)) {
         let now = self.core.now;
-        self.instruments.tracer.put([(what, details)], now);
+        let event = (What::new(kind, subject), details);
+        self.instruments.tracer.put([Some(event)], now);
     }
 
-    /// All events of a charge. A charge is on most paths, and this is more than other hooks do.
-    #[inline(never)]
-    pub(super) fn write_charged(&mut self, context: Ptr<SchedContext<A>>, usage: Ticks) {
+    /// Writes an event of a charge, and the first and the last replenishment, which it has changed.
+    #[inline(always)]
+    pub(super) fn put_charged(&mut self, context: Ptr<SchedContext<A>>, usage: Ticks) {
         let (now, object, subject) = (self.core.now, &self[context], id(Some(context)));
-        let total = object.total_consumed();
-        let ends = object
-            .is_configured()
-            .then(|| (object.head(), object.last()));
-        let tracer = &mut self.instruments.tracer;
-        let charged = (What::new(Kind::Charged, subject), (usage.0, total));
-        let Some((head, last)) = ends else {
-            return tracer.put([charged], now);
+        let charged = (
+            What::new(Kind::Charged, subject),
+            (usage.0, object.total_consumed()),
+        );
+        let refill = |kind, one: Refill| (What::new(kind, subject), (one.time.0, one.amount.0));
+        let ends = match object.is_configured() {
+            true => [(Kind::Head, object.head()), (Kind::Added, object.last())]
+                .map(|(kind, one)| Some(refill(kind, one))),
+            false => [None, None],
         };
-        let event = |kind, one: Refill| (What::new(kind, subject), (one.time.0, one.amount.0));
-        let ends = [event(Kind::Head, head), event(Kind::Added, last)];
-        tracer.put([charged, ends[0], ends[1]], now);
+        let tracer = &mut self.instruments.tracer;
+        tracer.put([Some(charged), ends[0], ends[1]], now);
     }
 
-    /// Writes events if the current thread or context differs from that of the last such event. A ring has
-    /// these kinds of events or none at all.
+    /// Writes events if the current thread or context differs from that of the last such event.
     #[inline(always)]
-    pub(super) fn switch(&mut self) {
-        if self.has_event(Kind::Run) {
-            let current = (id(self.core.current), id(self.core.current_context));
-            if self.instruments.tracer.last != current {
-                let now = self.core.now;
-                self.instruments.tracer.switch(current, now);
+    pub(super) fn put_switch(&mut self) {
+        let [run, used] = self.switch();
+        let now = self.core.now;
+        self.instruments.tracer.put([run, used], now);
+    }
+
+    /// Writes the end of a kernel entry: the same, and the head replenishment of a context that has become the current
+    /// one, as it then loses budget that it has not used in time.
+    #[inline(always)]
+    pub(super) fn put_exit(&mut self) {
+        let [run, used] = self.switch();
+        let (thread, context) = (self.core.current, self.core.current_context);
+        let head = match context {
+            Some(context)
+                if used.is_some()
+                    && self.has_event(Kind::Head)
+                    && !self[context].flags.contains(ContextFlags::SPORADIC) =>
+            {
+                self.head(context)
             }
-        }
+            _ => None,
+        };
+        let deadline = self.core.timer_deadline.time().0;
+        let exit = (
+            What::new(Kind::Exit, id(thread)),
+            (number(context), deadline),
+        );
+        let exit = self.has_event(Kind::Exit).then_some(exit);
+        let now = self.core.now;
+        self.instruments.tracer.put([head, run, used, exit], now);
     }
 
+    /// The event of the head replenishment of a context, if it has one.
     #[inline(always)]
-    pub(super) fn entry(&mut self, reason: Reason, number: u64) {
-        self.event(Kind::Entry, |this| {
-            (id(this.core.current), reason.number().into(), number)
-        });
+    pub(super) fn head(&self, context: Ptr<SchedContext<A>>) -> Option<Written> {
+        let object = &self[context];
+        object.is_configured().then(|| {
+            let head = object.head();
+            (
+                What::new(Kind::Head, id(Some(context))),
+                (head.time.0, head.amount.0),
+            )
+        })
+    }
+
+    /// The events of the current thread and context, as far as they differ from those of the last such events.
+    #[inline(always)]
+    fn switch(&mut self) -> [Option<Written>; 2] {
+        let current = (id(self.core.current), id(self.core.current_context));
+        let last = core::mem::replace(&mut self.instruments.tracer.last, current);
+        let event = |kind, subject| (What::new(kind, subject), (0, 0));
+        [
+            (last.0 != current.0).then(|| event(Kind::Run, current.0)),
+            (last.1 != current.1).then(|| event(Kind::Use, current.1)),
+        ]
+    }
+
+    /// Writes a kernel entry, and how this core has waited for it.
+    #[inline(always)]
+    pub(super) fn put_entry(&mut self, reason: Reason, number: u64) {
+        self.put(
+            Kind::Entry,
+            id(self.core.current),
+            (reason.number().into(), number),
+        );
         if CORES > 1 {
-            self.trace_wait();
+            self.put_wait();
         }
     }
 
-    /// How this core has waited for the entry lock, if it has.
+    /// Writes how this core has waited for the entry lock, if it has.
     #[inline(always)]
-    fn trace_wait(&mut self) {
+    fn put_wait(&mut self) {
         let (kind, waited) = match core::mem::replace(&mut self.instruments.tracer.wait, Wait::None)
         {
             Wait::None | Wait::Since(_) => return,
@@ -236,19 +260,8 @@ impl<A: Arch> Scheduler<A> {
             Wait::Exclusive(waited) => (Kind::Exclusive, waited),
         };
         // An entry without events may have waited before this one.
-        if self.entry_lock.is_exclusive() == (kind == Kind::Exclusive) {
-            self.event(kind, |this| (id(this.core.current), waited.0, 0));
+        if self.entry_lock.is_exclusive() == (kind == Kind::Exclusive) && self.has_event(kind) {
+            self.put(kind, id(self.core.current), (waited.0, 0));
         }
-    }
-
-    #[inline(always)]
-    pub(super) fn context_event(
-        &mut self,
-        kind: Kind,
-        context: Ptr<SchedContext<A>>,
-        a: u64,
-        b: u64,
-    ) {
-        self.event(kind, |_| (id(Some(context)), a, b));
     }
 }

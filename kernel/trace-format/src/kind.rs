@@ -262,6 +262,12 @@ impl Kinds {
         self.0 >> kind.number() & 1 != 0
     }
 
+    /// Those of them that are not of a kind.
+    #[must_use]
+    pub const fn without(self, kind: Kind) -> Self {
+        Self(self.0 & !(1 << kind.number()))
+    }
+
     /// Those of them that need no details.
     pub(crate) const fn in_lite_rings(self) -> Self {
         match self.0 & Self::LITE.0 {

@@ -13,7 +13,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-pub use cost::Cost;
+pub use cost::{Cost, Costs};
 pub use event::{Event, ObjectId};
 pub use kind::{Blocking, End, Kind, Kinds, Mark, Move, Reason};
 pub use ring::{

@@ -11,14 +11,15 @@ use core::sync::atomic::{
     compiler_fence, fence,
 };
 
-use crate::{Cost, Event, Kind, Kinds, ObjectId};
+use crate::{Cost, Costs, Event, Kind, Kinds, ObjectId};
 
 /// The first bytes of a ring.
 pub const MAGIC: [u8; 8] = *b"ESCTRACE";
 /// The version of the format. A reader reads its own and all earlier ones.
-pub const VERSION: u16 = 5;
-/// Bytes of the header: a line that the kernel writes, and one that the reader of a stream writes.
-pub const HEADER_BYTES: usize = 2 * LINE_BYTES;
+pub const VERSION: u16 = 6;
+/// Bytes of the header: a line that the kernel writes, one that the reader of a stream writes, and a table of what events
+/// cost, by the numbers of their kinds.
+pub const HEADER_BYTES: usize = 2 * LINE_BYTES + Costs::KINDS * WORD;
 
 /// Bytes of a line of the header: caches of several cores do not share it with other data.
 const LINE_BYTES: usize = 64;
@@ -36,9 +37,12 @@ const AT_FREQUENCY: usize = 24;
 pub(crate) const AT_WRITTEN: usize = 32;
 pub(crate) const AT_LOST: usize = 40;
 const AT_KINDS: usize = 48;
+/// Until the table came: what an event of any kind costs.
 const AT_COST: usize = 56;
-/// The first version that says what an event costs.
+const AT_COSTS: usize = 2 * LINE_BYTES;
+/// The first version that says what an event costs, and the first one that says it of each kind.
 const WITH_COST: u16 = 3;
+const WITH_COSTS: u16 = 6;
 /// In the second line: how many events the reader of a stream has read.
 pub(crate) const AT_READ: usize = LINE_BYTES;
 /// The first version with a second line.
@@ -151,6 +155,7 @@ pub struct Ring<'m, K = AtRunTime> {
     /// The number of the core, in its place in the upper half of an event's second word.
     core: u32,
     header: &'m mut [u64; LINE_WORDS],
+    costs: &'m mut [u64; Costs::KINDS],
     /// All places, of which each has the words of an event.
     events: &'m [Cell<u64>],
     /// The lower half of the number of events that the reader of a stream has read. The reader writes it, and is not
@@ -184,7 +189,8 @@ impl<'m, K: Known> Ring<'m, K> {
         settings.mode = K::MODE.unwrap_or(settings.mode);
         settings.kinds = settings.detail.kinds(settings.kinds);
         let (header, rest) = memory.split_first_chunk_mut()?;
-        let (second_line, events) = rest.split_first_chunk_mut::<LINE_WORDS>()?;
+        let (second_line, rest) = rest.split_first_chunk_mut::<LINE_WORDS>()?;
+        let (costs, events) = rest.split_first_chunk_mut()?;
         // Positions of readers have 32 bits.
         let capacity = (events.len() / settings.detail.words()).min(u32::MAX as usize);
         if capacity == 0 {
@@ -206,6 +212,7 @@ impl<'m, K: Known> Ring<'m, K> {
             0,
         ];
         *second_line = [0; LINE_WORDS];
+        *costs = [0; Costs::KINDS];
         // SAFETY: the line is aligned, and borrowed for as long as the result; nothing else in this program accesses it.
         let read = unsafe { AtomicU32::from_ptr(second_line.as_mut_ptr().cast()) };
         let events = events.get_mut(..capacity * settings.detail.words())?;
@@ -216,6 +223,7 @@ impl<'m, K: Known> Ring<'m, K> {
             lost: 0,
             core: u32::from(settings.core) << 24,
             header,
+            costs,
             events,
             read,
             settings,
@@ -223,18 +231,24 @@ impl<'m, K: Known> Ring<'m, K> {
             limit: 0,
             known: PhantomData,
         };
-        ring.restart(Cost::default());
+        ring.restart();
         Some(ring)
     }
 
-    /// Forgets all events, and stores what an event costs. Until then, it costs nothing.
-    pub fn restart(&mut self, cost: Cost) {
+    /// Forgets all events.
+    pub fn restart(&mut self) {
         (self.written, self.lost) = (0, 0);
         (self.free, self.limit) = (self.events.as_ptr_range(), self.capacity);
         self.read.store(0, Relaxed);
         self.set_written();
         self.set_lost();
-        self.header[AT_COST / WORD] = cost.to_bits().to_le();
+    }
+
+    /// Stores what an event costs, of the kind with a number. Until then, it costs nothing.
+    pub fn set_cost(&mut self, kind: u8, cost: Cost) {
+        if let Some(place) = self.costs.get_mut(usize::from(kind)) {
+            *place = cost.to_bits().to_le();
+        }
     }
 
     /// The number of events that were written, overwritten ones included.
@@ -258,11 +272,16 @@ impl<'m, K: Known> Ring<'m, K> {
     }
 
     /// Writes events of kinds that this ring has, which have one time.
-    // There is one test for all of them, and all that differs is at hand: each kernel entry does this several times.
     #[inline(always)]
     pub fn put<const N: usize>(&mut self, events: [Written; N], time: u64) {
-        let words = self.detail().words();
-        let place = self.free.start;
+        self.put_some(events.map(Some), time);
+    }
+
+    /// Writes those that there are of some events of kinds that this ring has, which have one time.
+    // There is one test for all of them, and all that differs is at hand: each kernel entry does this several times.
+    #[inline(always)]
+    pub fn put_some<const N: usize>(&mut self, events: [Option<Written>; N], time: u64) {
+        let mut place = self.free.start;
         let is_room = match N {
             1 => !self.free.is_empty(),
             _ => self.free.end.addr() - place.addr() >= N * self.detail().bytes(),
@@ -270,23 +289,24 @@ impl<'m, K: Known> Ring<'m, K> {
         if !is_room {
             return self.put_at_limit(events, time);
         }
-        self.free.start = place.wrapping_add(N * words);
-        let number = self.next_number();
-        for (index, event) in events.into_iter().enumerate() {
-            let number = number.wrapping_add(index as u16);
+        let mut written = self.written;
+        for event in events.into_iter().flatten() {
             // SAFETY: free places are whole ones, and there are as many as events.
-            unsafe { self.store(place.wrapping_add(index * words), event, number, time) };
+            unsafe { self.store(place, event, self.number(written), time) };
+            place = place.wrapping_add(self.detail().words());
+            written = written.wrapping_add(1);
         }
-        self.count(N as u64);
+        self.free.start = place;
+        self.count(written);
     }
 
-    /// The number of the next event, lost ones included.
+    /// The number of an event, lost ones included, after so many were written.
     #[inline(always)]
-    fn next_number(&self) -> u16 {
+    fn number(&self, written: u64) -> u16 {
         let number = match self.mode() {
-            Mode::Stream => self.written.wrapping_add(self.lost),
+            Mode::Stream => written.wrapping_add(self.lost),
             // After an event that is lost, none is written; and of a flight recorder, none is lost.
-            Mode::Stop | Mode::Overwrite => self.written,
+            Mode::Stop | Mode::Overwrite => written,
         };
         number as u16
     }
@@ -298,11 +318,12 @@ impl<'m, K: Known> Ring<'m, K> {
     #[inline(always)]
     unsafe fn store(&self, place: *const Cell<u64>, event: Written, number: u16, time: u64) {
         let (What { subject, kind }, (a, b)) = event;
-        let halves = [subject, self.core | kind | u32::from(number)];
         // SAFETY: as promised. The halves of a word are aligned, and any value of them is one of the word.
         unsafe {
             // The number first: by it, a reader sees that the event is another one now.
-            (*place.add(1).cast::<Cell<[u32; 2]>>()).set(halves.map(u32::to_le));
+            let halves = place.add(1).cast::<Cell<u32>>();
+            (*halves.add(1)).set((self.core | kind | u32::from(number)).to_le());
+            (*halves).set(subject.to_le());
             (*place).set(time.to_le());
             if self.detail() == Detail::Full {
                 (*place.add(2)).set(a.to_le());
@@ -313,8 +334,8 @@ impl<'m, K: Known> Ring<'m, K> {
 
     /// So many events have been stored.
     #[inline(always)]
-    fn count(&mut self, events: u64) {
-        self.written = self.written.wrapping_add(events);
+    fn count(&mut self, written: u64) {
+        self.written = written;
         // A reader that sees the count sees the events.
         match self.mode() {
             Mode::Stream => fence(Release),
@@ -327,8 +348,8 @@ impl<'m, K: Known> Ring<'m, K> {
     /// Writes events if it is not known whether there is room for all of them.
     #[cold]
     #[inline(always)]
-    fn put_at_limit<const N: usize>(&mut self, events: [Written; N], time: u64) {
-        for event in events {
+    fn put_at_limit<const N: usize>(&mut self, events: [Option<Written>; N], time: u64) {
+        for event in events.into_iter().flatten() {
             self.put_one_at_limit(event, time);
         }
     }
@@ -401,6 +422,7 @@ impl<'m, K: Known> Ring<'m, K> {
         let mut second_line = [0; LINE_WORDS];
         second_line[0] = self.read.load(Relaxed).into();
         let words = self.header.iter().copied().chain(second_line);
+        let words = words.chain(self.costs.iter().copied());
         let words = words.chain(self.events.iter().map(Cell::get));
         words.flat_map(u64::to_ne_bytes)
     }
@@ -454,7 +476,7 @@ pub struct RingReader<'b> {
     /// The settings with which it was written.
     pub settings: Settings,
     /// What it cost to write an event; `None` if an earlier version of the format does not say it.
-    pub cost: Option<Cost>,
+    pub costs: Option<Costs>,
     /// The number of events for which there is room.
     pub capacity: u64,
     /// The number of events that were written, overwritten ones included.
@@ -474,17 +496,16 @@ impl<'b> RingReader<'b> {
         }
         let header = bytes.get(..LINE_BYTES).ok_or(Damage::NoHeader)?;
         let word = |at: usize| {
-            let word = header[at..]
-                .first_chunk()
-                .map(|word| u64::from_le_bytes(*word));
-            word.unwrap_or_default()
+            let word = bytes.get(at..).and_then(|rest| rest.first_chunk());
+            word.map_or(0, |word| u64::from_le_bytes(*word))
         };
         let version = word(AT_VERSION) as u16;
         if version > VERSION {
             return Err(Damage::TooNew(version));
         }
         let header_bytes = match version {
-            WITH_READER.. => HEADER_BYTES,
+            WITH_COSTS.. => HEADER_BYTES,
+            WITH_READER.. => 2 * LINE_BYTES,
             _ => LINE_BYTES,
         };
         let events = bytes.get(header_bytes..).ok_or(Damage::NoHeader)?;
@@ -506,11 +527,14 @@ impl<'b> RingReader<'b> {
         if frequency == 0 {
             return Err(Damage::Header("frequency"));
         }
-        let cost = Cost::from_bits(word(AT_COST));
-        let has_cost = version >= WITH_COST;
-        if has_cost && cost.least() > cost.most() {
-            return Err(Damage::Header("cost of an event"));
-        }
+        let costs = match version {
+            WITH_COSTS.. => Some(Costs::from_words(|kind| word(AT_COSTS + kind * WORD))),
+            WITH_COST.. => {
+                let cost = Cost::from_bounds(word(AT_COST));
+                Some(Costs::all(cost.ok_or(Damage::Header("cost of an event"))?))
+            }
+            _ => None,
+        };
         Ok(Self {
             events,
             header_bytes,
@@ -521,7 +545,7 @@ impl<'b> RingReader<'b> {
                 mode,
                 frequency,
             },
-            cost: has_cost.then_some(cost),
+            costs,
             capacity,
             written: word(AT_WRITTEN),
             lost: word(AT_LOST),

@@ -37,7 +37,7 @@ impl<'m> StreamReader<'m> {
             place.copy_from_slice(&word.load(Acquire).to_ne_bytes());
         }
         let ring = RingReader::new(&bytes)?;
-        if ring.settings.mode != Mode::Stream {
+        if ring.settings.mode != Mode::Stream || ring.header_bytes != HEADER_BYTES {
             return Err(Damage::Header("mode of a stream"));
         }
         let size = ring

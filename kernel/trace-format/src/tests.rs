@@ -201,7 +201,7 @@ fn damaged_rings_are_refused_or_read_in_part() {
         changed[at] = value;
         RingReader::new(&changed).map(|ring| ring.written)
     };
-    assert_eq!(with(8, 6), Err(Damage::TooNew(6)));
+    assert_eq!(with(8, 7), Err(Damage::TooNew(7)));
     assert_eq!(with(11, 2), Err(Damage::Header("size of events")));
     assert_eq!(with(12, 3), Err(Damage::Header("mode")));
     assert_eq!(with(16, 0), Err(Damage::Header("capacity")));
@@ -301,30 +301,46 @@ fn a_ring_says_what_an_event_costs() {
     for _ in 0..3 {
         ring.write(1, Kind::Run, ObjectId(1), (0, 0));
     }
-    ring.restart(Cost::around((246, 3), &[100, 64, 72], 64));
+    ring.restart();
+    let (run, last) = (Kind::Run.number(), Costs::KINDS as u8 - 1);
+    for (kind, distance) in [(run, 18), (last, 0)] {
+        ring.set_cost(kind, Cost::new(64, distance, 64));
+    }
     let empty = bytes(&ring);
     let read = RingReader::new(&empty).unwrap();
     assert_eq!((read.written, read.lost), (0, 0));
-    let cost = read.cost.unwrap();
-    assert_eq!((cost.least(), cost.most()), (1.0, 1.5625));
+    let costs = read.costs.unwrap();
+    assert_eq!(costs.of(run).parts(), [256, 72]);
+    assert_eq!(costs.of(last).parts(), [256, 0]);
+    assert_eq!(costs.of(Kind::Use.number()), Cost::default());
     ring.write(2, Kind::Run, ObjectId(1), (0, 0));
     let mut memory = bytes(&ring);
     let (_, event) = RingReader::new(&memory).unwrap().events().next().unwrap();
     assert_eq!((event.time, event.sequence), (2, 0));
-    let most = f64::from(u32::MAX) / 256.0;
-    assert_eq!(Cost::around((0, 0), &[u64::MAX], 0).most(), most);
-    // As far below the mean as above it.
-    let cost = Cost::around((256, 2), &[64, 192], 64);
-    assert_eq!((cost.least(), cost.most()), (1.0, 3.0));
-    assert_eq!(Cost::from_bits(cost.to_bits()), cost);
-    // At least more than at most is none.
-    let mut impossible = memory.clone();
-    impossible[56..60].copy_from_slice(&401u32.to_le_bytes());
-    let error = RingReader::new(&impossible).unwrap_err();
+    // Earlier versions say for all kinds how much it is at least and at most, or nothing.
+    memory.drain(128..HEADER_BYTES);
+    memory[8] = 5;
+    memory[56] = 31;
+    let error = RingReader::new(&memory).unwrap_err();
     assert_eq!(error, Damage::Header("cost of an event"));
-    // Earlier versions do not say it.
+    memory[60] = 50;
+    let costs = RingReader::new(&memory).unwrap().costs.unwrap();
+    assert_eq!(
+        [run, last].map(|kind| costs.of(kind).parts()),
+        [[40, 10]; 2]
+    );
     memory[8] = 2;
-    assert_eq!(RingReader::new(&memory).unwrap().cost, None);
+    assert_eq!(RingReader::new(&memory).unwrap().costs, None);
+}
+
+#[test]
+fn costs_are_parts_of_a_tick() {
+    let cost = Cost::new(3, 5, 512);
+    assert_eq!(cost.parts(), [1, 2]);
+    assert_eq!(Cost::from_bits(cost.to_bits()), cost);
+    assert_eq!(Cost::ticks(384), 1.5);
+    let most = u64::from(u32::MAX);
+    assert_eq!(Cost::new(0, u64::MAX, 0).parts(), [0, most]);
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Spans without the time that the events in them took.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
-use serde_json::{Map, Value, json};
-use trace_format::{Cost, Kind, Reason};
+use serde_json::{Value, json};
+use trace_format::{Cost, Event, Kind, Reason};
 
 use crate::{Gap, Timeline, Trace, gaps};
 
@@ -62,7 +62,8 @@ impl fmt::Display for NotCorrectable {
 /// What is needed to correct the spans of a trace.
 #[derive(Clone, Debug)]
 pub struct Correction {
-    costs: BTreeMap<u8, Cost>,
+    /// The cores of which it is known what an event costs.
+    calibrated: BTreeSet<u8>,
     /// Whether the trace has events of all kinds.
     is_full: bool,
     /// In the order of time; cores with one time follow each other.
@@ -76,6 +77,8 @@ struct Entry {
     time: u64,
     core: u8,
     events: u64,
+    /// What they cost, and how far that may be from the truth, in parts of a tick.
+    cost: [u64; 2],
     /// Why spans that go on from before it cannot be corrected.
     obstacle: Option<NotCorrectable>,
 }
@@ -95,21 +98,24 @@ impl Correction {
                 Some(Kind::Exclusive | Kind::Waited) => Some(NotCorrectable::SeveralCores),
                 _ => None,
             };
+            let cost = cost(trace, event);
             match entries.last_mut() {
                 Some(last) if (last.time, last.core) == (event.time, event.core) => {
                     last.events += 1;
+                    last.cost = sum(last.cost, cost);
                     last.obstacle = last.obstacle.or(obstacle);
                 }
                 _ => entries.push(Entry {
                     time: event.time,
                     core: event.core,
                     events: 1,
+                    cost,
                     obstacle,
                 }),
             }
         }
         Self {
-            costs: trace.costs.clone(),
+            calibrated: trace.costs.keys().copied().collect(),
             is_full: trace.is_full,
             entries,
             gaps: gaps(trace),
@@ -117,24 +123,22 @@ impl Correction {
     }
 
     /// For the page, which does the same as [`Correction::span`]: for each entry the time since the one before, its core,
-    /// its events, and the number of its obstacle.
+    /// what its events cost, and how far that may be from the truth, in parts of a tick, and the number of its obstacle.
     pub(crate) fn to_json(&self) -> Value {
         let mut last = 0;
         let rows = self.entries.iter().flat_map(|one| {
             let since = one.time.wrapping_sub(last);
             last = one.time;
             let obstacle = one.obstacle.map_or(0, |obstacle| obstacle as u64 + 1);
-            [since, one.core.into(), one.events, obstacle]
+            let [cost, error] = one.cost;
+            [since, one.core.into(), cost, error, obstacle]
         });
         let rows: Vec<_> = rows.collect();
         let gaps = self.gaps.iter();
         // Of the last gap there is no end.
         let gaps = gaps.map(|gap| [gap.before, gap.after].map(|event| event.map(|(_, time)| time)));
-        let costs = self.costs.iter();
-        let costs =
-            costs.map(|(core, cost)| (core.to_string(), json!([cost.least(), cost.most()])));
         json!({
-            "isFull": self.is_full, "costs": costs.collect::<Map<_, _>>(), "rows": rows,
+            "isFull": self.is_full, "parts": Cost::PARTS, "calibrated": self.calibrated, "rows": rows,
             "gaps": gaps.collect::<Vec<_>>(),
             "obstacles": NotCorrectable::ALL.map(|one| one.to_string()),
         })
@@ -153,7 +157,7 @@ impl Correction {
         }
         let first = self.entries.partition_point(|one| one.time < from);
         let entries = self.entries[first..].iter();
-        let (mut core, mut events) = (None, 0);
+        let (mut core, mut events, mut cost) = (None, 0, [0; 2]);
         for one in entries.take_while(|one| one.time <= to) {
             if *core.get_or_insert(one.core) != one.core {
                 return Err(NotCorrectable::SeveralCores);
@@ -167,21 +171,31 @@ impl Correction {
             // The entry that ends the span has read the clock before its events.
             if one.time < to {
                 events += one.events;
+                cost = sum(cost, one.cost);
             }
         }
-        let cost = match core {
-            Some(core) => *self.costs.get(&core).ok_or(NotCorrectable::NoCalibration)?,
-            None => Cost::default(),
-        };
+        if core.is_some_and(|core| !self.calibrated.contains(&core)) {
+            return Err(NotCorrectable::NoCalibration);
+        }
         let raw = to.saturating_sub(from);
-        let [least, most] = [cost.least(), cost.most()].map(|each| each * events as f64);
+        let [cost, error] = cost.map(Cost::ticks);
         Ok(Corrected {
             raw,
             events,
-            corrected: raw as f64 - f64::midpoint(least, most),
-            error: (most - least) / 2.0,
+            corrected: raw as f64 - cost,
+            error,
         })
     }
+}
+
+/// What an event cost, and how far that may be from the truth, in parts of a tick.
+pub(crate) fn cost(trace: &Trace, event: &Event) -> [u64; 2] {
+    let costs = trace.costs.get(&event.core);
+    costs.map_or([0; 2], |costs| costs.of(event.kind).parts())
+}
+
+pub(crate) const fn sum(one: [u64; 2], other: [u64; 2]) -> [u64; 2] {
+    [one[0] + other[0], one[1] + other[1]]
 }
 
 /// The calls with which a context was donated.

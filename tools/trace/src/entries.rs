@@ -1,10 +1,10 @@
-//! How many events entries of each kind write.
+//! How many events entries of each kind write, and what these cost.
 
 use std::collections::BTreeMap;
 
 use trace_format::Kind;
 
-use crate::Trace;
+use crate::{Trace, cost, sum};
 
 /// Entries of one kind: for one reason, and with as many events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,10 +21,19 @@ pub struct Entries {
     pub events: usize,
 }
 
+/// How many entries of a kind there were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// That number.
+    pub count: u64,
+    /// What the events of all of them cost, and how far that may be from the truth, in parts of a tick.
+    pub cost: [u64; 2],
+}
+
 /// The kinds of entries, and how many there were of each.
-pub fn entries(trace: &Trace) -> BTreeMap<Entries, usize> {
-    let mut open: BTreeMap<u8, Entries> = BTreeMap::new();
-    let mut kinds = BTreeMap::new();
+pub fn entries(trace: &Trace) -> BTreeMap<Entries, Count> {
+    let mut open: BTreeMap<u8, (Entries, [u64; 2])> = BTreeMap::new();
+    let mut kinds: BTreeMap<_, Count> = BTreeMap::new();
     for one in &trace.events {
         let event = &one.event;
         match event.kind() {
@@ -36,19 +45,21 @@ pub fn entries(trace: &Trace) -> BTreeMap<Entries, usize> {
                     has_switched: false,
                     events: 1,
                 };
-                open.insert(event.core, entry);
+                open.insert(event.core, (entry, cost(trace, event)));
             }
             kind => {
-                let Some(entry) = open.get_mut(&event.core) else {
+                let Some((entry, costs)) = open.get_mut(&event.core) else {
                     continue;
                 };
+                *costs = sum(*costs, cost(trace, event));
                 entry.events += 1;
                 if kind == Some(Kind::Invocation) {
                     entry.label = event.b;
                 }
                 entry.has_switched |= kind == Some(Kind::Run);
                 if kind == Some(Kind::Exit) {
-                    *kinds.entry(*entry).or_default() += 1;
+                    let all = kinds.entry(*entry).or_default();
+                    (all.count, all.cost) = (all.count + 1, sum(all.cost, *costs));
                     open.remove(&event.core);
                 }
             }

@@ -12,9 +12,10 @@ use std::{fs, io, thread};
 use clap::{Parser, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 use trace::{
-    Comparison, Entries, File, Follower, Trace, calls, check, collect, entries, export, jobs,
-    requests, summary, used_budgets,
+    Comparison, Count, Entries, File, Follower, Trace, calls, check, collect, entries, export,
+    jobs, requests, summary, used_budgets,
 };
+use trace_format::Cost;
 
 /// Reads a trace of the kernel.
 #[derive(Parser)]
@@ -74,7 +75,7 @@ enum Command {
         /// The trace.
         file: PathBuf,
     },
-    /// Prints what an event cost, in ticks, and how many events entries wrote, as JSON.
+    /// Prints how many events entries wrote, and what these cost, in ticks, as JSON.
     Entries {
         /// The trace.
         file: PathBuf,
@@ -273,22 +274,18 @@ fn warn(path: &Path, damage: Vec<String>) {
     }
 }
 
-/// What an event cost on each core, and the kinds of entries.
+/// The kinds of entries, and what the events of each cost, on average and in ticks, with how far that may be from the truth.
 fn kinds_of_entries(trace: &Trace) -> Value {
-    let costs = trace.costs.iter();
-    let costs = costs
-        .map(|(core, cost)| json!({ "core": core, "least": cost.least(), "most": cost.most() }));
     let entries = entries(trace);
-    let entries = entries.iter().map(|(kind, count)| {
+    let entries = entries.iter().map(|(kind, &Count { count, cost })| {
+        let cost = cost.map(|parts| Cost::ticks(parts) / count as f64);
         let Entries { reason, number, label, has_switched, events } = kind;
         json!({
             "reason": reason, "number": number, "label": label, "switched": has_switched, "events": events,
-            "count": count,
+            "count": count, "cost": cost,
         })
     });
-    json!({
-        "frequency": trace.frequency, "costs": costs.collect::<Vec<_>>(), "entries": entries.collect::<Vec<_>>(),
-    })
+    json!({ "frequency": trace.frequency, "entries": entries.collect::<Vec<_>>() })
 }
 
 /// Jobs and budgets, with times in nanoseconds.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use trace_format::{Cost, Detail, Event, Kinds, Mode, ObjectId, RingReader};
+use trace_format::{Costs, Detail, Event, Kinds, Mode, ObjectId, RingReader};
 
 use crate::{Answer, File, Unreadable};
 
@@ -54,7 +54,7 @@ pub struct Trace {
     /// What is missing, by core.
     pub lost: BTreeMap<u8, Lost>,
     /// What an event cost, by core, if that is known.
-    pub costs: BTreeMap<u8, Cost>,
+    pub costs: BTreeMap<u8, Costs>,
     /// The time of the end, in ticks.
     pub end: u64,
     /// Names of threads and contexts that the file has.
@@ -115,7 +115,7 @@ impl Trace {
         };
         self.lost.insert(settings.core, lost);
         self.costs
-            .extend(ring.cost.map(|cost| (settings.core, cost)));
+            .extend(ring.costs.map(|costs| (settings.core, costs)));
         let events = ring.events();
         self.events
             .extend(events.map(|(number, event)| Numbered { number, event }));

@@ -312,7 +312,7 @@ fn rings_are_found_in_ram() {
     let (found, damage) = collect(ram.path(), "board".to_string()).unwrap();
     assert_eq!(found.platform, "board");
     assert!(found.rings == [ring, second], "in the order of the cores");
-    let too_new = "at 0x2000: the ring has version 65535 of the format, and this reader knows 5";
+    let too_new = "at 0x2000: the ring has version 65535 of the format, and this reader knows 6";
     assert_eq!(damage, [too_new]);
 }
 
@@ -325,16 +325,16 @@ fn ram_without_a_ring_is_refused() {
     assert!(words.starts_with("cannot read nowhere"), "{words}");
 }
 
-/// Of a newer version, or with an event that costs at least more than at most.
+/// Of a newer version, or without an event that has room.
 #[test]
 fn ram_says_why_its_ring_cannot_be_read() {
     for (at, value, why) in [
         (
             8,
-            6,
-            "the ring has version 6 of the format, and this reader knows 5",
+            7,
+            "the ring has version 7 of the format, and this reader knows 6",
         ),
-        (56, 1, "the ring's header has no valid cost of an event"),
+        (11, 2, "the ring's header has no valid size of events"),
     ] {
         let mut file = file("timeout");
         file.rings[0][at] = value;

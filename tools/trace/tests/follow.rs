@@ -5,7 +5,7 @@ use std::path::Path;
 
 use trace::{File, Follower, Trace};
 use trace_format::{
-    Cost, Detail, HEADER_BYTES, Kind, Kinds, Mode, ObjectId, Ring, RingReader, Settings,
+    Cost, Costs, Detail, HEADER_BYTES, Kind, Kinds, Mode, ObjectId, Ring, RingReader, Settings,
 };
 
 /// Events for which the ring has room.
@@ -64,7 +64,10 @@ impl<'m> Machine<'m> {
 
     /// The measurement of what an event costs is over.
     fn calibrate(&mut self) {
-        self.ring.restart(Cost::around((100, 1), &[], 64));
+        self.ring.restart();
+        for kind in 0..Costs::KINDS as u8 {
+            self.ring.set_cost(kind, Cost::new(100, 0, 64));
+        }
         self.time = 0;
     }
 }
@@ -95,7 +98,7 @@ fn a_trace_is_longer_than_the_ring() {
     assert!(times.into_iter().eq(1..=machine.time));
     assert_eq!(trace.lost_events(), 0);
     assert_eq!(trace::gaps(&trace), []);
-    assert_eq!(trace.costs[&1].most(), 1.5625);
+    assert_eq!(trace.costs[&1].of(7).parts(), [400, 0]);
 }
 
 /// Whatever comes too late is counted, and those that may just be overwritten are not taken.

@@ -18,8 +18,6 @@ use crate::{Result, temporary};
 
 /// The suite of the results. The operations are those of the book.
 const SUITE: &str = "trace";
-/// The cost of an event, as an operation.
-const EVENT: &str = "an event";
 /// The unit of a number of events.
 const COUNT: &str = "events";
 
@@ -27,6 +25,8 @@ const COUNT: &str = "events";
 const EVENTS: &str = "events";
 /// Its value for a kernel without trace events.
 const ABSENT: &str = "absent";
+/// Its value for what a trace says that the events of the operation cost.
+const COST: &str = "cost";
 /// The other kernels. The second one writes no events, but its memory for them keeps it from all fast paths.
 const KERNELS: [Events; 4] = [Events::Off, Events::Nothing, Events::Switches, Events::All];
 /// The platforms that are measured unless others are chosen.
@@ -77,10 +77,10 @@ impl Operation {
         }
     }
 
-    fn result(&self, events: Option<&str>, unit: &str, value: f64) -> Result<Measurement> {
+    fn result(&self, events: Option<&str>, unit: &str, values: &[f64]) -> Result<Measurement> {
         let parameters = events.map(|events| (EVENTS.to_string(), json!(events)));
         let parameters = Map::from_iter(parameters);
-        Measurement::new(SUITE, self.name, parameters, unit, &[value])
+        Measurement::new(SUITE, self.name, parameters, unit, values)
     }
 }
 
@@ -90,18 +90,7 @@ impl Operation {
 struct Traced {
     /// Ticks in a second.
     frequency: f64,
-    costs: Vec<Cost>,
     entries: Vec<Entries>,
-}
-
-/// The cost of an event on a core, in ticks.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Cost {
-    #[serde(rename = "core")]
-    _core: u8,
-    least: f64,
-    most: f64,
 }
 
 /// Entries of one kind.
@@ -115,12 +104,14 @@ struct Entries {
     /// How many events each wrote.
     events: u32,
     count: usize,
+    /// What these cost, and how far that may be from the truth, in ticks.
+    cost: [f64; 2],
 }
 
 impl Traced {
-    /// The events of an operation: most of its entries, as the benchmark repeats it, write as many. Messages between the
-    /// benchmark and the program that runs it have labels, those that are measured have none.
-    fn events_of(&self, operation: &Operation) -> Option<f64> {
+    /// The entries of an operation: most of its entries, as the benchmark repeats it, write as many events. Messages between
+    /// the benchmark and the program that runs it have labels, those that are measured have none.
+    fn entries_of(&self, operation: &Operation) -> Option<&Entries> {
         let (reason, number) = operation.reason;
         let same = self.entries.iter().filter(|one| {
             // The number of an interrupt line differs.
@@ -133,14 +124,12 @@ impl Traced {
                     })
         });
         same.max_by_key(|one| one.count)
-            .map(|one| f64::from(one.events))
     }
 
-    /// The cost of an event in instructions, at least and at most.
-    fn cost(&self) -> Option<[f64; 2]> {
+    /// So many ticks in instructions.
+    fn instructions(&self, ticks: f64) -> f64 {
         const INSTRUCTIONS_IN_SECOND: f64 = 1e9;
-        let cost = self.costs.first()?;
-        Some([cost.least, cost.most].map(|ticks| ticks * INSTRUCTIONS_IN_SECOND / self.frequency))
+        ticks * INSTRUCTIONS_IN_SECOND / self.frequency
     }
 }
 
@@ -152,13 +141,6 @@ impl Bench<'_> {
             for operations in OPERATIONS.chunk_by(|a, b| a.benchmark == b.benchmark) {
                 all.extend(self.measure_operations(events, operations)?);
             }
-        }
-        // Each run has measured it.
-        let is_cost = |one: &Measurement| one.operation == EVENT;
-        if let Some(place) = all.iter().position(is_cost) {
-            let cost = all.remove(place);
-            all.retain(|one| !is_cost(one));
-            all.push(cost);
         }
         Ok(all)
     }
@@ -194,26 +176,20 @@ impl Bench<'_> {
             let one =
                 one.with_context(|| format!("{suite} does not measure {}", operation.result))?;
             let name = events.map_or(ABSENT, Events::name);
-            all.push(operation.result(Some(name), &one.unit, one.mean)?);
+            all.push(operation.result(Some(name), &one.unit, &[one.mean])?);
         }
         if let Some(ram) = bench.ram {
             let traced: Traced = serde_json::from_slice(&self.entries_in(ram)?)?;
             for operation in operations {
-                let events = traced.events_of(operation);
-                let events =
-                    events.with_context(|| format!("the trace has no {}", operation.name))?;
-                all.push(operation.result(None, COUNT, events)?);
+                let entries = traced.entries_of(operation);
+                let entries =
+                    entries.with_context(|| format!("the trace has no {}", operation.name))?;
+                let events = f64::from(entries.events);
+                all.push(operation.result(None, COUNT, &[events])?);
+                let [cost, error] = entries.cost.map(|ticks| traced.instructions(ticks));
+                let bounds = [cost - error, cost + error];
+                all.push(operation.result(Some(COST), self.counted.name(), &bounds)?);
             }
-            let cost = traced
-                .cost()
-                .context("the trace does not say what an event cost")?;
-            all.push(Measurement::new(
-                SUITE,
-                EVENT,
-                Map::new(),
-                self.counted.name(),
-                &cost,
-            )?);
         }
         Ok(all)
     }
@@ -240,18 +216,28 @@ struct Row {
     full: f64,
     /// The events of a full trace.
     events: f64,
+    /// What they cost, as the trace says: at least and at most.
+    cost: [f64; 2],
 }
 
-/// The rows of a platform, as far as its results are complete, and the cost of an event, at least and at most.
-fn rows(list: &[Measurement]) -> Option<(Vec<Row>, f64, f64)> {
-    let mean = |name: &str, events: Option<&str>| {
+impl Row {
+    /// How long the operation takes without its events, as the trace says, and how far that may be from the truth.
+    fn corrected(&self) -> (f64, f64) {
+        let [least, most] = self.cost;
+        (self.full - f64::midpoint(least, most), (most - least) / 2.0)
+    }
+}
+
+/// The rows of a platform, if its results are complete.
+fn rows(list: &[Measurement]) -> Option<Vec<Row>> {
+    let find = |name: &str, events: Option<&str>| {
         let is_wanted = |one: &&Measurement| {
             one.operation == name
                 && one.parameters.get(EVENTS).and_then(|value| value.as_str()) == events
         };
-        list.iter().find(is_wanted).map(|one| one.mean)
+        list.iter().find(is_wanted)
     };
-    let event = list.iter().find(|one| one.operation == EVENT)?;
+    let mean = |name, events| find(name, events).map(|one| one.mean);
     let rows = OPERATIONS.iter().map(|operation| {
         let [off, general, lite, full] =
             KERNELS.map(|events| mean(operation.name, Some(events.name())));
@@ -263,16 +249,17 @@ fn rows(list: &[Measurement]) -> Option<(Vec<Row>, f64, f64)> {
             lite: lite?,
             full: full?,
             events: mean(operation.name, None)?,
+            cost: find(operation.name, Some(COST)).map(|one| [one.min, one.max])?,
         })
     });
-    Some((rows.collect::<Option<_>>()?, event.min, event.max))
+    rows.collect()
 }
 
 /// Two tables for each platform: what the kernels cost, and what is left of that after correction.
 pub(super) fn page(platforms: &[Platform]) -> String {
     let mut text = String::new();
     for (platform, list) in platforms {
-        let Some((rows, least, most)) = rows(list) else {
+        let Some(rows) = rows(list) else {
             continue;
         };
         let _ = writeln!(text, "\n## {platform}\n");
@@ -281,7 +268,7 @@ pub(super) fn page(platforms: &[Platform]) -> String {
              |---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
         );
         for row in &rows {
-            let corrected = row.full - row.events * f64::midpoint(least, most);
+            let (corrected, error) = row.corrected();
             let cells = [
                 number(row.absent),
                 more(row.off - row.absent),
@@ -289,15 +276,11 @@ pub(super) fn page(platforms: &[Platform]) -> String {
                 more(row.lite - row.general),
                 more(row.full - row.general),
                 number(row.events),
-                format!("{corrected:.0} ± {:.0}", row.events * (most - least) / 2.0),
+                format!("{corrected:.0} ± {error:.0}"),
                 format!("{:+.1} %", 100.0 * (corrected - row.general) / row.general),
             ];
             let _ = writeln!(text, "| {} | {} |", row.name, cells.join(" | "));
         }
-        let _ = writeln!(
-            text,
-            "\nAn event costs {least:.0} to {most:.0} instructions."
-        );
     }
     text
 }
@@ -315,6 +298,9 @@ mod tests {
     use crate::bench::reference::all;
     use crate::workspace::Workspace;
 
+    /// The part of a span by which it may be wrong after correction.
+    const MOST_ERROR: f64 = 0.035;
+
     /// The recorded results: a span is as far from what it would be without events as the trace says, and no farther; and
     /// a kernel that could trace takes no longer on its fast paths.
     #[test]
@@ -324,14 +310,16 @@ mod tests {
         let names: Vec<_> = platforms.iter().map(|(name, _)| &**name).collect();
         assert_eq!(names, ["hikey", "pc99", "sabre"]);
         for (platform, list) in &platforms {
-            let (rows, least, most) = rows(list).expect("the results are complete");
-            for row in &rows {
-                let [least, most] = [least, most].map(|each| row.full - row.events * each);
-                let name = row.name;
+            for row in &rows(list).expect("the results are complete") {
+                let (name, truth) = (row.name, row.general);
+                let (corrected, error) = row.corrected();
                 assert!(
-                    (most..=least).contains(&row.general),
-                    "{platform}: {name} would take {most} to {least}, and takes {}",
-                    row.general
+                    (corrected - truth).abs() <= error,
+                    "{platform}: {name} would take {corrected} ± {error}, and takes {truth}"
+                );
+                assert!(
+                    (corrected - truth).abs() <= MOST_ERROR * truth,
+                    "{platform}: {name} would take {corrected}, and takes {truth}"
                 );
                 if name.ends_with("passive server") {
                     assert_eq!(row.off, row.absent, "{platform}: {name}");
@@ -346,7 +334,7 @@ mod tests {
             let events = events.map(|events| (EVENTS.to_string(), json!(events)));
             Measurement::new(SUITE, name, Map::from_iter(events), unit, values).unwrap()
         };
-        let mut list = vec![value(EVENT, None, "instructions", &[40.0, 60.0])];
+        let mut list = Vec::new();
         for Operation { name, .. } in &OPERATIONS {
             for (events, mean) in [
                 ("absent", 100.0),
@@ -357,15 +345,12 @@ mod tests {
             ] {
                 list.push(value(name, Some(events), "instructions", &[mean]));
             }
+            list.push(value(name, Some(COST), "instructions", &[160.0, 240.0]));
             list.push(value(name, None, COUNT, &[4.0]));
         }
         let text = page(&[("pc".to_string(), list.clone())]);
         assert!(
             text.contains("| yield | 100 | −1 | +201 | +30 | +205 | 4 | 305 ± 40 | +1.7 % |\n"),
-            "{text}"
-        );
-        assert!(
-            text.contains("An event costs 40 to 60 instructions."),
             "{text}"
         );
         // Without all results there is no table.
@@ -375,21 +360,21 @@ mod tests {
 
     #[test]
     fn the_events_of_an_operation_are_those_of_most_of_its_entries() {
-        let traced = r#"{"frequency": 500000000, "costs": [{"core": 0, "least": 10, "most": 20.5}], "entries": [
-            {"reason": 1, "number": -1, "label": 0, "switched": true, "events": 7, "count": 40},
-            {"reason": 1, "number": -1, "label": 0, "switched": true, "events": 9, "count": 2},
-            {"reason": 1, "number": -1, "label": 6, "switched": false, "events": 4, "count": 40},
-            {"reason": 1, "number": -1, "label": 1, "switched": false, "events": 3, "count": 50},
-            {"reason": 4, "number": 37, "label": 0, "switched": true, "events": 8, "count": 40}]}"#;
+        let traced = r#"{"frequency": 500000000, "entries": [
+            {"reason": 1, "number": -1, "label": 0, "switched": true, "events": 7, "count": 40, "cost": [70, 80.5]},
+            {"reason": 1, "number": -1, "label": 0, "switched": true, "events": 9, "count": 2, "cost": [0, 0]},
+            {"reason": 1, "number": -1, "label": 6, "switched": false, "events": 4, "count": 40, "cost": [0, 0]},
+            {"reason": 1, "number": -1, "label": 1, "switched": false, "events": 3, "count": 50, "cost": [0, 0]},
+            {"reason": 4, "number": 37, "label": 0, "switched": true, "events": 8, "count": 40, "cost": [0, 0]}]}"#;
         let traced: Traced = serde_json::from_str(traced).unwrap();
         let events = |name: &str| {
             let operation = OPERATIONS.iter().find(|one| one.name == name).unwrap();
-            traced.events_of(operation)
+            traced.entries_of(operation).map(|one| one.events)
         };
-        assert_eq!(events("Call, passive server"), Some(7.0));
-        assert_eq!(events("set a priority"), Some(4.0));
-        assert_eq!(events("interrupt to user"), Some(8.0));
+        assert_eq!(events("Call, passive server"), Some(7));
+        assert_eq!(events("set a priority"), Some(4));
+        assert_eq!(events("interrupt to user"), Some(8));
         assert_eq!(events("yield"), None);
-        assert_eq!(traced.cost(), Some([20.0, 41.0]));
+        assert_eq!(traced.instructions(20.5), 41.0);
     }
 }

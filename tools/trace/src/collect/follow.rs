@@ -6,7 +6,7 @@ use std::fs::File as HostFile;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use trace_format::{HEADER_BYTES, MAGIC, Mode, RingReader, make_stream};
+use trace_format::{Cost, Costs, HEADER_BYTES, MAGIC, Mode, RingReader, make_stream};
 
 use super::collect;
 use crate::File;
@@ -63,11 +63,13 @@ impl Follower {
         let size = self.ram.metadata().map_or(0, |data| data.len());
         for start in (0..size).step_by(ALIGNMENT) {
             let is_known = self.rings.iter().any(|ring| ring.start == start);
-            // Until the kernel knows what an event costs, it writes events that do not count.
+            // Until the kernel knows what events cost, it writes events that do not count.
             if !is_known
                 && let Some(header) = header(&self.ram, start)
-                && RingReader::new(&header)
-                    .is_ok_and(|ring| ring.cost.is_some_and(|cost| cost.most() > 0.0))
+                && RingReader::new(&header).is_ok_and(|ring| {
+                    let last = ring.costs.map(|costs| costs.of(Costs::KINDS as u8 - 1));
+                    last.is_some_and(|cost| cost != Cost::default())
+                })
             {
                 self.rings.push(Followed {
                     start,

@@ -37,22 +37,20 @@ class Whole extends Trace {
 
   /// A span without the cost of its events, or why there is none. `corrected.rs` does the same for a page that is served.
   corrected(from, to) {
-    const { isFull, costs, obstacles, gaps, time, core, events, obstacle } = this.correction;
+    const { isFull, parts, calibrated, obstacles, gaps, time, core, cost, error, obstacle } = this.correction;
     const why = (number) => ({ why: obstacles[number] });
     if (!isFull) return why(1);
     if (gaps.some(([before, after]) => (before ?? -1) < to && (after ?? Infinity) >= from)) return why(4);
     const first = since(time, from);
-    let sum = 0;
+    const sums = [0, 0];
     for (let i = first; i < time.length && time[i] <= to; i++) {
       if (core[i] !== core[first]) return why(3);
       if (obstacle[i] && time[i] > from) return why(obstacle[i] - 1);
-      if (time[i] < to) sum += events[i];
+      if (time[i] < to) [sums[0], sums[1]] = [sums[0] + cost[i], sums[1] + error[i]];
     }
     if (!(time[first] <= to)) return { corrected: to - from, error: 0 };
-    const cost = costs[core[first]];
-    if (!cost) return why(0);
-    const [least, most] = cost.map((each) => each * sum);
-    return { corrected: to - from - (least + most) / 2, error: (most - least) / 2 };
+    if (!calibrated.includes(core[first])) return why(0);
+    return { corrected: to - from - sums[0] / parts, error: sums[1] / parts };
   }
 
   /// The sums for the tables. `sums.rs` does the same for a page that is served.
@@ -94,8 +92,9 @@ function classesOf(lists, from, to) {
 
 /// The columns of what is needed to correct spans.
 function correctionOf({ rows, ...rest }) {
-  const column = (place) => Float64Array.from({ length: rows.length / 4 }, (_, i) => rows[4 * i + place]);
-  return { time: timesOf(column(0)), core: column(1), events: column(2), obstacle: column(3), ...rest };
+  const column = (place) => Float64Array.from({ length: rows.length / 5 }, (_, i) => rows[5 * i + place]);
+  const [since, core, cost, error, obstacle] = [0, 1, 2, 3, 4].map(column);
+  return { time: timesOf(since), core, cost, error, obstacle, ...rest };
 }
 
 /// The sum of the spans of a lane in view, of those that `keep` wants.

@@ -17,8 +17,7 @@ use crate::{Cost, Costs, Event, Kind, Kinds, ObjectId};
 pub const MAGIC: [u8; 8] = *b"ESCTRACE";
 /// The version of the format. A reader reads its own and all earlier ones.
 pub const VERSION: u16 = 6;
-/// Bytes of the header: a line that the kernel writes, one that the reader of a stream writes, and a table of what events
-/// cost, by the numbers of their kinds.
+/// Bytes of the header: a line that the kernel writes, one that the reader of a stream writes, and what kinds of events cost.
 pub const HEADER_BYTES: usize = 2 * LINE_BYTES + Costs::KINDS * WORD;
 
 /// Bytes of a line of the header: caches of several cores do not share it with other data.
@@ -40,7 +39,7 @@ const AT_KINDS: usize = 48;
 /// Until the table came: what an event of any kind costs.
 const AT_COST: usize = 56;
 const AT_COSTS: usize = 2 * LINE_BYTES;
-/// The first version that says what an event costs, and the first one that says it of each kind.
+/// The first versions that say what an event costs, and what one of each kind does.
 const WITH_COST: u16 = 3;
 const WITH_COSTS: u16 = 6;
 /// In the second line: how many events the reader of a stream has read.
@@ -181,8 +180,7 @@ impl<'m> Ring<'m> {
 }
 
 impl<'m, K: Known> Ring<'m, K> {
-    /// Makes an empty ring, of which what is known counts, whatever `settings` says. `None` if `memory` has no room for
-    /// an event.
+    /// Makes an empty ring; what is known counts before `settings`. `None` if `memory` has no room for an event.
     #[must_use]
     pub fn known(memory: &'m mut [u64], mut settings: Settings) -> Option<Self> {
         settings.detail = K::DETAIL.unwrap_or(settings.detail);
@@ -278,7 +276,7 @@ impl<'m, K: Known> Ring<'m, K> {
     }
 
     /// Writes those that there are of some events of kinds that this ring has, which have one time.
-    // There is one test for all of them, and all that differs is at hand: each kernel entry does this several times.
+    #[expect(clippy::manual_flatten, reason = "this is unrolled; `flatten` is not")]
     #[inline(always)]
     pub fn put_some<const N: usize>(&mut self, events: [Option<Written>; N], time: u64) {
         let mut place = self.free.start;
@@ -290,11 +288,13 @@ impl<'m, K: Known> Ring<'m, K> {
             return self.put_at_limit(events, time);
         }
         let mut written = self.written;
-        for event in events.into_iter().flatten() {
-            // SAFETY: free places are whole ones, and there are as many as events.
-            unsafe { self.store(place, event, self.number(written), time) };
-            place = place.wrapping_add(self.detail().words());
-            written = written.wrapping_add(1);
+        for event in events {
+            if let Some(event) = event {
+                // SAFETY: free places are whole ones, and there are as many as events.
+                unsafe { self.store(place, event, self.number(written), time) };
+                place = place.wrapping_add(self.detail().words());
+                written = written.wrapping_add(1);
+            }
         }
         self.free.start = place;
         self.count(written);
@@ -346,11 +346,14 @@ impl<'m, K: Known> Ring<'m, K> {
     }
 
     /// Writes events if it is not known whether there is room for all of them.
+    #[expect(clippy::manual_flatten, reason = "as above")]
     #[cold]
     #[inline(always)]
     fn put_at_limit<const N: usize>(&mut self, events: [Option<Written>; N], time: u64) {
-        for event in events.into_iter().flatten() {
-            self.put_one_at_limit(event, time);
+        for event in events {
+            if let Some(event) = event {
+                self.put_one_at_limit(event, time);
+            }
         }
     }
 

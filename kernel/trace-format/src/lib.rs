@@ -18,6 +18,6 @@ pub use event::{Event, ObjectId};
 pub use kind::{Blocking, End, Kind, Kinds, Mark, Move, Reason};
 pub use ring::{
     AtRunTime, Damage, Detail, HEADER_BYTES, Known, MAGIC, Mode, Ring, RingReader, Settings,
-    VERSION, What, Written, make_stream,
+    VERSION, What, Written,
 };
-pub use stream::StreamReader;
+pub use stream::{StreamReader, make_stream};

@@ -22,16 +22,15 @@ pub const HEADER_BYTES: usize = 2 * LINE_BYTES + Costs::KINDS * WORD;
 
 /// Bytes of a line of the header: caches of several cores do not share it with other data.
 const LINE_BYTES: usize = 64;
-/// Memory is written in words: some processors write bytes one by one if they may not be aligned.
-const WORD: usize = 8;
+const WORD: usize = 8; // Some processors write bytes one by one if they may not be aligned.
 const LINE_WORDS: usize = LINE_BYTES / WORD;
 
 // Offsets in the header.
 const AT_VERSION: usize = 8;
 const AT_CORE: usize = 10;
 const AT_DETAIL: usize = 11;
-const AT_MODE: usize = 12;
-const AT_CAPACITY: usize = 16;
+pub(crate) const AT_MODE: usize = 12;
+pub(crate) const AT_CAPACITY: usize = 16;
 const AT_FREQUENCY: usize = 24;
 pub(crate) const AT_WRITTEN: usize = 32;
 pub(crate) const AT_LOST: usize = 40;
@@ -189,7 +188,6 @@ impl<'m, K: Known> Ring<'m, K> {
         let (header, rest) = memory.split_first_chunk_mut()?;
         let (second_line, rest) = rest.split_first_chunk_mut::<LINE_WORDS>()?;
         let (costs, events) = rest.split_first_chunk_mut()?;
-        // Positions of readers have 32 bits.
         let capacity = (events.len() / settings.detail.words()).min(u32::MAX as usize);
         if capacity == 0 {
             return None;
@@ -262,7 +260,6 @@ impl<'m, K: Known> Ring<'m, K> {
     }
 
     /// Writes an event, if this ring has its kind.
-    #[inline]
     pub fn write(&mut self, time: u64, kind: Kind, subject: ObjectId, details: (u64, u64)) {
         if self.kinds().contains(kind) {
             self.put([(What::new(kind, subject), details)], time);
@@ -455,18 +452,6 @@ impl fmt::Display for Damage {
             ),
             Self::Header(field) => write!(formatter, "the ring's header has no valid {field}"),
         }
-    }
-}
-
-/// Makes the header of a ring that of a stream which has room for exactly the `written` events that follow it.
-pub fn make_stream(header: &mut [u8; HEADER_BYTES], written: u64, lost: u64) {
-    header[AT_MODE] = Mode::Stream as u8;
-    for (at, value) in [
-        (AT_CAPACITY, written.max(1)),
-        (AT_WRITTEN, written),
-        (AT_LOST, lost),
-    ] {
-        header[at..at + WORD].copy_from_slice(&value.to_le_bytes());
     }
 }
 

@@ -5,11 +5,23 @@ use core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 
-use crate::ring::{AT_LOST, AT_READ, AT_WRITTEN, Detail};
+use crate::ring::{AT_CAPACITY, AT_LOST, AT_MODE, AT_READ, AT_WRITTEN, Detail};
 use crate::{Damage, Event, HEADER_BYTES, Mode, RingReader, Settings};
 
 /// Memory is read in words that every processor reads at once.
 const WORD: usize = size_of::<u32>();
+
+/// Makes the header of a ring that of a stream which has room for exactly the `written` events that follow it.
+pub fn make_stream(header: &mut [u8; HEADER_BYTES], written: u64, lost: u64) {
+    header[AT_MODE] = Mode::Stream as u8;
+    for (at, value) in [
+        (AT_CAPACITY, written.max(1)),
+        (AT_WRITTEN, written),
+        (AT_LOST, lost),
+    ] {
+        header[at..at + size_of::<u64>()].copy_from_slice(&value.to_le_bytes());
+    }
+}
 
 /// The one reader of a ring in the mode [`Mode::Stream`], of which it shares the memory with the kernel. As an iterator,
 /// it takes one event after the other out of the ring, and ends when there is none; it can be asked again later.

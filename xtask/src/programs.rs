@@ -240,3 +240,40 @@ pub(crate) fn run_with(
         _ => bail!("the program `{}` crashed: {status}", program.package()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Otherwise a build of the program compiles the tool again, which takes a minute, and replaces its file while it runs.
+    #[test]
+    fn programs_have_the_libraries_of_the_tool() {
+        let workspace = Workspace::find().unwrap();
+        let libraries = |program: Option<Program>| {
+            let mut tree = Toolchain::host().unwrap().cargo();
+            tree.current_dir(workspace.root())
+                .args(["tree", "--offline", "--no-dedupe", "--prefix", "none"])
+                .args(["--edges", "normal,build", "--format", "{p} {f}"])
+                .args(["-p", env!("CARGO_PKG_NAME")])
+                .args(program.into_iter().flat_map(|one| ["-p", one.package()]));
+            let output = tree.output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+            let text = String::from_utf8(output.stdout).unwrap();
+            text.lines().map(str::to_string).collect::<BTreeSet<_>>()
+        };
+        let own = libraries(None);
+        let programs = [
+            Program::Simulator,
+            Program::Trace,
+            Program::Analyser,
+            Program::Symbols,
+        ];
+        for program in programs {
+            let shared = libraries(Some(program));
+            let others: Vec<_> = own.difference(&shared).collect();
+            assert!(others.is_empty(), "{program:?} has another {others:?}");
+        }
+    }
+}

@@ -21,6 +21,7 @@ mod verdict;
 
 use std::cmp::Reverse;
 use std::num::NonZero;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, SyncSender};
@@ -385,12 +386,17 @@ fn on_targets(
     })
 }
 
+/// The program of this tool, by a name that stays valid if another build replaces the file meanwhile.
+fn this_tool() -> Command {
+    Command::new("/proc/self/exe")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use clap::Parser;
 
-    use crate::cli::{Cli, Command};
+    use crate::cli::{self, Cli};
 
     #[test]
     fn bochs_that_is_not_there_is_asked_for() {
@@ -403,7 +409,8 @@ mod tests {
                 "--emulator",
                 "bochs",
             ];
-            let Command::Test(arguments) = Cli::parse_from([&line, more].concat()).command else {
+            let cli::Command::Test(arguments) = Cli::parse_from([&line, more].concat()).command
+            else {
                 panic!("not `test`")
             };
             require_bochs(&arguments, missing).map_err(|error| error.to_string())

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 
-use super::{Session, filter::Filter, plan, tally::Tally, verdict::verdict};
+use super::{Session, filter::Filter, plan, tally::Tally, this_tool, verdict::verdict};
 use crate::Result;
 use crate::cli::Emulator;
 use crate::platform::Platform;
@@ -215,7 +215,7 @@ impl<'a> Typist<'a> {
         self.folder = outside.path().to_path_buf();
         let [archive, unpacked] = ["sdk.tar", "unpacked"].map(|name| self.folder.join(name));
         self.outside = Some(outside);
-        let mut make = self.this_tool(false)?;
+        let mut make = this_tool();
         make.args([
             "sdk",
             "--platform",
@@ -269,7 +269,7 @@ impl<'a> Typist<'a> {
             }
             ["cargo", tool @ ("xtask" | "escapement"), arguments @ ..] => {
                 let mut call = match self.outside {
-                    None => self.this_tool(*tool == "escapement")?,
+                    None => self.tool(*tool == "escapement"),
                     Some(_) => Self::cargo(tool),
                 };
                 self.command = command.to_string();
@@ -284,10 +284,10 @@ impl<'a> Typist<'a> {
     }
 
     /// This tool, which knows its workspace by a variable, in a project by another one.
-    fn this_tool(&self, in_project: bool) -> Result<Command> {
-        let mut call = Command::new(env::current_exe()?);
+    fn tool(&self, in_project: bool) -> Command {
+        let mut call = this_tool();
         call.envs(in_project.then_some((project::FOLDER, &self.folder)));
-        Ok(call)
+        call
     }
 
     /// Cargo as a user calls it, without the variables by which it tells this tool where it is and how it was built.

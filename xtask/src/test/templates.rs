@@ -1,14 +1,13 @@
 //! The test of templates: each example that may be one becomes a project, as `cargo xtask new` makes it, and passes the
 //! project's own test.
 
-use std::env;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::bail;
 
-use super::{Session, filter::Filter, plan, tally::Tally, verdict::verdict};
+use super::{Session, filter::Filter, plan, tally::Tally, this_tool, verdict::verdict};
 use crate::Result;
 use crate::cli::Emulator;
 use crate::platform::Platform;
@@ -77,7 +76,7 @@ fn copy_and_test(
     example: &str,
 ) -> Result<()> {
     project::create(session.workspace, path, Some(example))?;
-    let mut call = Command::new(env::current_exe()?);
+    let mut call = this_tool();
     call.env(project::FOLDER, path)
         .current_dir(path)
         .args(["test", "--platform", &platform.name])

@@ -179,6 +179,30 @@ impl<T> BadgedCap<T> {
     }
 }
 
+impl RawCap {
+    /// Whether it is a CNode.
+    #[inline(always)]
+    pub(crate) const fn is_cnode(self) -> bool {
+        self.tag() == tag::CNODE
+    }
+}
+
+impl<A: Arch> CNode<A> {
+    /// The CNode of a capability that [is one](RawCap::is_cnode).
+    #[inline(always)]
+    pub(super) fn unpack(raw: RawCap) -> Self {
+        use field::*;
+        Self {
+            slots: object(raw.get(OBJECT)),
+            radix: raw.get(RADIX),
+            guard: GuardData {
+                guard: raw.get(GUARD),
+                size: raw.get(GUARD_SIZE),
+            },
+        }
+    }
+}
+
 impl<A: Arch> Cap<A> {
     /// Packs the capability. Inlined, so that a caller that packs one kind contains no code for others.
     #[inline(always)]
@@ -226,7 +250,7 @@ impl<A: Arch> Cap<A> {
 
     /// Packs a capability of any kind. Not inlined, for callers that do not know the kind.
     #[inline(never)]
-    pub(super) fn pack(self) -> RawCap {
+    pub(crate) fn pack(self) -> RawCap {
         self.encode()
     }
 
@@ -235,20 +259,6 @@ impl<A: Arch> Cap<A> {
     pub(crate) const fn is_memory(raw: RawCap) -> bool {
         let tag = raw.tag();
         tag == tag::UNTYPED || tag & 1 == 1
-    }
-
-    /// The CNode, if it is one, without a test for other kinds: for lookups in deep capability spaces.
-    #[inline(always)]
-    pub(crate) fn decode_cnode(raw: RawCap) -> Option<CNode<A>> {
-        use field::*;
-        (raw.tag() == tag::CNODE).then(|| CNode {
-            slots: object(raw.get(OBJECT)),
-            radix: raw.get(RADIX),
-            guard: GuardData {
-                guard: raw.get(GUARD),
-                size: raw.get(GUARD_SIZE),
-            },
-        })
     }
 
     /// The slot that a full-width address selects in a CNode whose guard and index make up such an address; `None`
@@ -323,7 +333,7 @@ impl<A: Arch> Cap<A> {
                 object: object(raw.get(OBJECT)),
                 grant: raw.get(REPLY_GRANT) != 0,
             },
-            tag::CNODE => Self::decode_cnode(raw).map_or(Self::Null, Self::CNode),
+            tag::CNODE => Self::CNode(CNode::unpack(raw)),
             tag::THREAD => Self::Thread(object(raw.get(OBJECT))),
             tag::IRQ_CONTROL => Self::IrqControl,
             tag::IRQ_HANDLER => Self::IrqHandler(Irq(raw.get(NUMBER))),

@@ -12,16 +12,31 @@ use crate::token::Ptr;
 pub(crate) type Found<A> = Result<(Ptr<Slot<A>>, usize), LookupFailure>;
 
 impl<A: Arch> Capabilities<A> {
-    /// Continues a lookup for as long as slots hold CNodes, by at most `levels`, which it counts down; `None` if the
-    /// lookup takes more.
+    /// Continues a lookup for as long as slots hold CNodes, by at most `levels` (not 0), which it counts down; `None` if the lookup takes more.
     #[inline(always)]
-    pub(crate) fn advance(&self, path: &mut Path<A>, levels: &mut usize) -> Option<Found<A>> {
-        while *levels > 0 {
+    pub(crate) fn advance(&self, path: &mut Path, levels: &mut usize) -> Option<Found<A>> {
+        loop {
             *levels -= 1;
-            if let Some(end) = path.end_of_level(self) {
-                return Some(end);
+            let end = self.end_of_level(path);
+            if end.is_some() || *levels == 0 {
+                return end;
             }
         }
+    }
+
+    /// Resolves one level. Returns the end of the lookup, or `None` if it continues in the next CNode.
+    #[inline(always)]
+    fn end_of_level(&self, path: &mut Path) -> Option<Found<A>> {
+        let cnode = CNode::unpack(path.cnode);
+        let slot = match path.step(&cnode) {
+            Ok(slot) => slot,
+            Err(failure) => return Some(Err(failure)),
+        };
+        let next = self[slot].raw();
+        if path.bits_left == 0 || !next.is_cnode() {
+            return Some(Ok((slot, path.bits_left)));
+        }
+        path.cnode = next;
         None
     }
 
@@ -31,9 +46,9 @@ impl<A: Arch> Capabilities<A> {
     /// # Errors
     /// The lookup error if there is no such slot.
     pub fn lookup_cap(&self, root: Cap<A>, address: usize) -> Result<Ptr<Slot<A>>, LookupFailure> {
-        let mut path = Path::whole(root, address)?;
+        let mut path = Path::begin(root.pack(), address, WORD_BITS)?;
         loop {
-            if let Some(end) = path.end_of_level(self) {
+            if let Some(end) = self.end_of_level(&mut path) {
                 return end.map(|(slot, _)| slot);
             }
         }
@@ -45,12 +60,12 @@ impl<A: Arch> Capabilities<A> {
     /// As for [`Capabilities::lookup_cap`].
     pub fn lookup_near(
         &self,
-        root: Cap<A>,
+        root: RawCap,
         address: usize,
     ) -> Result<Option<Ptr<Slot<A>>>, LookupFailure> {
         /// Few capability spaces have more levels.
         const LEVELS: usize = 4;
-        let mut path = Path::whole(root, address)?;
+        let mut path = Path::begin(root, address, WORD_BITS)?;
         let end = self.advance(&mut path, &mut { LEVELS }).transpose()?;
         Ok(end.map(|(slot, _)| slot))
     }
@@ -64,37 +79,35 @@ impl<A: Arch> Capabilities<A> {
 
 /// State of a lookup that descends through CNodes, one for each level. Each level consumes at least one bit, so the
 /// lookup terminates in cyclic capability spaces, too.
-pub(crate) struct Path<A: Arch> {
-    /// The CNode reached so far.
-    cnode: CNode<A>,
+pub(crate) struct Path {
+    /// The CNode reached so far: packed, as each of its fields is needed once.
+    cnode: RawCap,
     bits_left: usize,
     /// The address bits that are left, at the top of the word.
     rest: usize,
 }
 
-impl<A: Arch> Path<A> {
-    /// Begins to resolve the low `bits` bits of `address` at a CNode.
+impl Path {
+    /// Begins to resolve the low `bits` bits of `address`.
+    ///
+    /// # Errors
+    /// The lookup error if the root is no CNode.
     #[inline(always)]
-    pub(crate) const fn begin(cnode: CNode<A>, address: usize, bits: usize) -> Self {
-        Self {
-            cnode,
+    pub(crate) fn begin(root: RawCap, address: usize, bits: usize) -> Result<Self, LookupFailure> {
+        if !root.is_cnode() {
+            return Err(LookupFailure::InvalidRoot);
+        }
+        Ok(Self {
+            cnode: root,
             bits_left: bits,
             rest: address.wrapping_shl((WORD_BITS - bits) as u32),
-        }
+        })
     }
 
-    /// The same for a full-width address, if the root is a CNode.
-    fn whole(root: Cap<A>, address: usize) -> Result<Self, LookupFailure> {
-        match root {
-            Cap::CNode(cnode) => Ok(Self::begin(cnode, address, WORD_BITS)),
-            _ => Err(LookupFailure::InvalidRoot),
-        }
-    }
-
-    /// Resolves one level: the slot in the current CNode.
+    /// Resolves one level: the slot in this CNode.
     #[inline(always)]
-    fn step(&mut self) -> Result<Ptr<Slot<A>>, LookupFailure> {
-        let CNode { radix, guard, .. } = self.cnode;
+    fn step<A: Arch>(&mut self, cnode: &CNode<A>) -> Result<Ptr<Slot<A>>, LookupFailure> {
+        let CNode { radix, guard, .. } = *cnode;
         // Long lookups usually have no guards.
         if guard.size | guard.guard != 0 {
             let found = (self.rest >> 1).wrapping_shr((WORD_BITS - 1 - guard.size) as u32);
@@ -118,34 +131,20 @@ impl<A: Arch> Path<A> {
         // A CNode has at least two slots.
         let index = self.rest.wrapping_shr((WORD_BITS - radix) as u32);
         self.rest = self.rest.wrapping_shl(radix as u32);
-        Ok(self.cnode.slot(index))
+        Ok(cnode.slot(index))
     }
+}
 
-    /// Resolves one level. Returns the end of the lookup, or `None` if it continues in the next CNode.
+impl<A: Arch> CNode<A> {
+    /// The slot that the low `bits` bits of `index` select, if the lookup ends exactly in this CNode.
     #[inline(always)]
-    fn end_of_level(&mut self, capabilities: &Capabilities<A>) -> Option<Found<A>> {
-        match self.step() {
-            Ok(slot) if self.descends(capabilities, slot) => None,
-            end => Some(end.map(|slot| (slot, self.bits_left))),
-        }
-    }
-
-    /// The slot in the first CNode, if the lookup ends exactly there.
-    #[inline(always)]
-    pub(crate) fn only_level(mut self) -> Option<Ptr<Slot<A>>> {
-        let slot = self.step().ok()?;
-        (self.bits_left == 0).then_some(slot)
-    }
-
-    /// Whether the lookup continues through a slot; if so, descends to the CNode in it.
-    #[inline(always)]
-    fn descends(&mut self, capabilities: &Capabilities<A>, slot: Ptr<Slot<A>>) -> bool {
-        match Cap::decode_cnode(capabilities[slot].raw()) {
-            Some(next) if self.bits_left > 0 => {
-                self.cnode = next;
-                true
-            }
-            _ => false,
-        }
+    pub(crate) fn slot_of_only_level(&self, index: usize, bits: usize) -> Option<Ptr<Slot<A>>> {
+        let mut path = Path {
+            cnode: RawCap::NULL,
+            bits_left: bits,
+            rest: index.wrapping_shl((WORD_BITS - bits) as u32),
+        };
+        let slot = path.step(self).ok()?;
+        (path.bits_left == 0).then_some(slot)
     }
 }

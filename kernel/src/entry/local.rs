@@ -130,7 +130,7 @@ impl<A: Arch> Kernel<A> {
 
     /// The capability at an address. If it is not found, whether that is core-local.
     fn find_near(&self, thread: Ptr<Thread<A>>, address: usize) -> Result<Cap<A>, bool> {
-        match self.lookup_near(self[thread].cap(ThreadSlot::CSpace), address) {
+        match self.lookup_near(self[thread].root(), address) {
             Ok(Some(slot)) => Ok(self[slot].cap()),
             Ok(None) => Err(false),
             Err(_) => Err(self.is_fault_delivery_local(thread)),

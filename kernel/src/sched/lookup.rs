@@ -5,10 +5,10 @@ use abi::{LookupFailure, WORD_BITS};
 
 use super::{Scheduler, work};
 use crate::arch::Arch;
-use crate::cap::{CNode, Cap, Found, Path};
+use crate::cap::{Cap, Found, Path};
 use crate::error::{Error, Preempted, ensure};
 use crate::object::Thread;
-use crate::slot::Slot;
+use crate::slot::{RawCap, Slot};
 use crate::token::Ptr;
 
 /// The maximum number of levels between two preemption points, in addition to earlier work that was too little
@@ -16,7 +16,7 @@ use crate::token::Ptr;
 const PIECE: usize = 16;
 
 impl<A: Arch> Scheduler<A> {
-    /// Resolves the low `bits` bits of `address`, starting at a CNode, before any change. The inner error is
+    /// Resolves the low `bits` bits of `address`, starting at `root`, before any change. The inner error is
     /// the lookup error if there is no such slot.
     ///
     /// # Errors
@@ -24,11 +24,14 @@ impl<A: Arch> Scheduler<A> {
     #[inline(never)]
     fn resolve(
         &mut self,
-        cnode: CNode<A>,
+        root: RawCap,
         address: usize,
         bits: usize,
     ) -> Result<Found<A>, Preempted> {
-        let mut path = Path::begin(cnode, address, bits);
+        let mut path = match Path::begin(root, address, bits) {
+            Ok(path) => path,
+            Err(failure) => return Ok(Err(failure)),
+        };
         loop {
             let mut left = PIECE;
             let end = self.advance(&mut path, &mut left);
@@ -55,10 +58,7 @@ impl<A: Arch> Scheduler<A> {
             self.preempt_after_one_level()?;
             return Ok(Ok(slot));
         }
-        let Some(cnode) = Cap::decode_cnode(root) else {
-            return Ok(Err(LookupFailure::InvalidRoot));
-        };
-        let found = self.resolve(cnode, address, WORD_BITS)?;
+        let found = self.resolve(root, address, WORD_BITS)?;
         Ok(found.map(|(slot, _)| slot))
     }
 
@@ -84,11 +84,11 @@ impl<A: Arch> Scheduler<A> {
             return Ok(Err(error));
         }
         // Most arguments name a slot of this CNode.
-        if let Some(slot) = Path::begin(cnode, index, depth).only_level() {
+        if let Some(slot) = cnode.slot_of_only_level(index, depth) {
             self.preempt_after_one_level()?;
             return Ok(Ok(slot));
         }
-        Ok(match self.resolve(cnode, index, depth)? {
+        Ok(match self.resolve(root.pack(), index, depth)? {
             Ok((slot, 0)) => Ok(slot),
             Ok((_, bits_left)) => failed(LookupFailure::DepthMismatch {
                 bits_left,

@@ -11,7 +11,7 @@ use crate::arch::Arch;
 use crate::error::Preempted;
 
 /// One level of a capability lookup: on pc99, which takes longest.
-pub const LEVEL: usize = 44;
+pub const LEVEL: usize = 40;
 /// Revoking or deleting a capability.
 pub const CAPABILITY: usize = 500;
 /// Removing a thread from a wait queue, and possibly waking it.

@@ -9,8 +9,8 @@ use kernel::invariants::{check_cap, check_entry, check_slot};
 use super::caught;
 use super::system::TestSystem;
 
-const ONE_TYPE: &str = "memory has one type at a time, and what was made of untyped memory lies in \
-                        the part that is given out";
+const ONE_TYPE: &str =
+    "memory has one type at a time, and objects made from untyped memory are below its watermark";
 
 /// Makes the capability of `signal` refer to the memory of its neighbour in the derivation tree.
 fn share_memory(system: &mut TestSystem) {

@@ -12,7 +12,8 @@ use crate::token::Ptr;
 pub(crate) type Found<A> = Result<(Ptr<Slot<A>>, usize), LookupFailure>;
 
 impl<A: Arch> Capabilities<A> {
-    /// Continues a lookup for as long as slots hold CNodes, by at most `levels` (not 0), which it counts down; `None` if the lookup takes more.
+    /// Continues a lookup for as long as slots hold CNodes, by at most `levels` (not 0), which it counts down; `None` if
+    /// the lookup takes more.
     #[inline(always)]
     pub(crate) fn advance(&self, path: &mut Path, levels: &mut usize) -> Option<Found<A>> {
         loop {

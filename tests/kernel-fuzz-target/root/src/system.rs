@@ -320,21 +320,24 @@ impl TestSystem {
             member.control.configure(member.context, &TIME)?;
         }
         let guard = ROOT_GUARD.word();
-        process
+        let started = process
             .tcb
-            .set_space(self.faults, member.root, guard, process.vspace)?;
-        // It may have bound another context meanwhile.
-        let unbound = process.tcb.set_sched_params(
-            environment.tcb,
-            PRIORITY,
-            PRIORITY,
-            member.context,
-            self.faults,
-        );
-        match unbound {
-            Ok(()) => process.start(),
+            .set_space(self.faults, member.root, guard, process.vspace)
+            .and_then(|()| {
+                process.tcb.set_sched_params(
+                    environment.tcb,
+                    PRIORITY,
+                    PRIORITY,
+                    member.context,
+                    self.faults,
+                )
+            })
+            .and_then(|()| process.start());
+        match started {
+            // A hostile thread may have bound another context to it, or made the last capability to a CNode the root of
+            // its CSpace, which SetSpace does not replace.
             Err(Error::IllegalOperation) => Ok(()),
-            Err(error) => Err(error),
+            started => started,
         }
     }
 

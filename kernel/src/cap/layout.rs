@@ -185,6 +185,12 @@ impl RawCap {
     pub(crate) const fn is_cnode(self) -> bool {
         self.tag() == tag::CNODE
     }
+
+    /// Whether the CNode has a guard. Long lookups usually have none.
+    #[inline(always)]
+    pub(super) const fn has_guard(self) -> bool {
+        !(self.is_zero(field::GUARD_SIZE) && self.is_zero(field::GUARD))
+    }
 }
 
 impl<A: Arch> CNode<A> {

@@ -29,7 +29,7 @@ impl<A: Arch> Capabilities<A> {
     #[inline(always)]
     fn end_of_level(&self, path: &mut Path) -> Option<Found<A>> {
         let cnode = CNode::unpack(path.cnode);
-        let slot = match path.step(&cnode) {
+        let slot = match path.step(&cnode, path.cnode.has_guard()) {
             Ok(slot) => slot,
             Err(failure) => return Some(Err(failure)),
         };
@@ -107,10 +107,14 @@ impl Path {
 
     /// Resolves one level: the slot in this CNode.
     #[inline(always)]
-    fn step<A: Arch>(&mut self, cnode: &CNode<A>) -> Result<Ptr<Slot<A>>, LookupFailure> {
+    fn step<A: Arch>(
+        &mut self,
+        cnode: &CNode<A>,
+        has_guard: bool,
+    ) -> Result<Ptr<Slot<A>>, LookupFailure> {
         let CNode { radix, guard, .. } = *cnode;
-        // Long lookups usually have no guards.
-        if guard.size | guard.guard != 0 {
+        let mut level = radix;
+        if has_guard {
             let found = (self.rest >> 1).wrapping_shr((WORD_BITS - 1 - guard.size) as u32);
             if guard.size > self.bits_left || found != guard.guard {
                 return Err(LookupFailure::GuardMismatch {
@@ -120,8 +124,8 @@ impl Path {
                 });
             }
             self.rest = self.rest.wrapping_shl(guard.size as u32);
+            level += guard.size;
         }
-        let level = guard.size + radix;
         if level > self.bits_left {
             return Err(LookupFailure::DepthMismatch {
                 bits_left: self.bits_left,
@@ -145,7 +149,7 @@ impl<A: Arch> CNode<A> {
             bits_left: bits,
             rest: index.wrapping_shl((WORD_BITS - bits) as u32),
         };
-        let slot = path.step(self).ok()?;
+        let slot = path.step(self, true).ok()?;
         (path.bits_left == 0).then_some(slot)
     }
 }

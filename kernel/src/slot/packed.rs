@@ -63,6 +63,12 @@ impl RawCap {
         self
     }
 
+    /// Whether all bits of one field are zero.
+    #[inline(always)]
+    pub const fn is_zero(self, field: Field) -> bool {
+        self.words[field.word as usize] & field.mask() << field.low == 0
+    }
+
     /// The value of one field. Inlined, so that a constant field costs one or two shifts.
     #[inline(always)]
     pub const fn get(self, field: Field) -> usize {

@@ -426,7 +426,7 @@ mod tests {
         let error = of(&described(&text)).unwrap_err().to_string();
         assert_eq!(
             error,
-            "`clock` is the monotonic clock of `client`; use another one"
+            "`clock` is the monotonic clock of `client`; use another name"
         );
         let text = three().replace("arguments = { loud = true", "arguments = { RATE = true");
         let error = of(&described(&text)).unwrap_err().to_string();

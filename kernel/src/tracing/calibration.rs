@@ -36,7 +36,7 @@ pub(super) fn costs() -> impl Iterator<Item = (u8, Cost)> {
     })
 }
 
-/// What the cheapest and the dearest of the kinds cost that are measured, in ticks for all calls.
+/// The least and the greatest cost of the kinds that are measured, in ticks for all calls.
 struct Measured {
     least: u64,
     most: u64,
@@ -70,7 +70,7 @@ impl Measured {
 
 impl<A: Arch> Scheduler<A> {
     /// Measures what an event costs, of each kind that usual kernel entries write, by hooks about a thread and its context.
-    /// Others are between the cheapest one and the dearest one.
+    /// Others get the middle between the least cost and the greatest.
     pub(super) fn calibrate(&mut self, thread: Ptr<Thread<A>>, context: Ptr<SchedContext<A>>) {
         // Nothing about them is known before the hooks, as in an entry.
         let (thread, context) = black_box((thread, context));

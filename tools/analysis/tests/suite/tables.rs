@@ -249,7 +249,7 @@ fn tables_that_cannot_be_are_refused_with_a_sentence() {
     let many = [task("a", 0, 1, 9, 10), task("b", 0, 1, 9, 1_000_000)];
     refused(&many, limits(0), "has 100001 jobs, above 1024");
     let late = [task("a", 3, 1, 9, 10)];
-    refused(&late, limits(0), "due 12 ns after the begin");
+    refused(&late, limits(0), "due 12 ns after the start");
     let few = Limits {
         turns: 3,
         ..limits(0)

@@ -87,20 +87,21 @@ impl Trace {
         }
     }
 
-    /// Reads QEMU's trace.
+    /// Reads QEMU's trace. Cores take turns in it, between any two instructions.
     pub(in crate::bench) fn read(&self, trace: impl Read) -> Runs {
         let mut runs = Runs::default();
-        let mut way = Vec::new();
+        let mut ways: HashMap<u32, Vec<u64>> = HashMap::new();
         for line in BufReader::new(trace)
             .split(b'\n')
             .map_while(|line| line.ok())
         {
-            let Some(address) = address(&line) else {
+            let Some((core, address)) = executed(&line) else {
                 continue;
             };
+            let way = ways.entry(core).or_default();
             if self.stamps.iter().any(|range| range.contains(&address)) {
                 if !way.is_empty() && way.len() < LONGEST {
-                    *runs.0.entry(std::mem::take(&mut way)).or_default() += 1;
+                    *runs.0.entry(std::mem::take(way)).or_default() += 1;
                 }
                 way.clear();
             } else if way.len() < LONGEST {
@@ -129,33 +130,57 @@ impl Runs {
     }
 }
 
-/// The address in a line like `Trace 0: 0x7f0 [00000000/ffffffff80001234/...] name`.
-fn address(line: &[u8]) -> Option<u64> {
+/// The core and the address in a line like `Trace 0: 0x7f0 [00000000/ffffffff80001234/...] name`.
+fn executed(line: &[u8]) -> Option<(u32, u64)> {
     let line = std::str::from_utf8(line).ok()?.strip_prefix("Trace ")?;
-    let address = line.split_once('[')?.1.split('/').nth(1)?;
-    u64::from_str_radix(address, 16).ok()
+    let (core, rest) = line.split_once(':')?;
+    let address = rest.split_once('[')?.1.split('/').nth(1)?;
+    Some((core.parse().ok()?, u64::from_str_radix(address, 16).ok()?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn ways_lie_between_stamps() {
-        let trace = Trace {
+    fn trace() -> Trace {
+        Trace {
             kernel: Vec::new(),
             stamps: vec![0x10..0x12, 0x12..0x20],
             socket: Socket::new().unwrap(),
-        };
-        let line = |address: u64| format!("Trace 0: 0x7f [00000000/{address:08x}/00/ff] name\n");
+        }
+    }
+
+    /// QEMU's line about an instruction on a core.
+    fn line((core, address): (u32, u64)) -> String {
+        format!("Trace {core}: 0x7f [00000000/{address:08x}/00/ff] name\n")
+    }
+
+    #[test]
+    fn ways_lie_between_stamps() {
         let addresses = [
             0x1ff0, 0x10, 0x11, 0x1000, 0x1004, 0x12, 0x10, 0x11, 0x1000, 0x1004, 0x12,
         ];
-        let text: String = addresses.map(line).concat() + "something else\n";
-        let runs = trace.read(text.as_bytes());
+        let text = addresses.map(|address| line((0, address))).concat() + "something else\n";
+        let runs = trace().read(text.as_bytes());
         assert_eq!(runs.path(3.0), Some(&[0x1000, 0x1004][..]));
         assert_eq!(runs.path(2.0), Some(&[0x1ff0][..]));
         assert_eq!(runs.path(90.0), None);
         assert_eq!(runs.path(4.0), None);
+    }
+
+    #[test]
+    fn each_core_has_its_ways() {
+        let steps = [
+            (0, 0x10),
+            (1, 0x10),
+            (0, 0x1000),
+            (1, 0x2000),
+            (0, 0x1004),
+            (1, 0x12),
+            (0, 0x12),
+        ];
+        let runs = trace().read(steps.map(line).concat().as_bytes());
+        assert_eq!(runs.path(3.0), Some(&[0x1000, 0x1004][..]));
+        assert_eq!(runs.path(2.0), Some(&[0x2000][..]));
     }
 }

@@ -256,7 +256,7 @@ impl<A: Arch> Cap<A> {
 
     /// Packs a capability of any kind. Not inlined, for callers that do not know the kind.
     #[inline(never)]
-    pub(crate) fn pack(self) -> RawCap {
+    pub(super) fn pack(self) -> RawCap {
         self.encode()
     }
 

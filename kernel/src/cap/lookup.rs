@@ -4,7 +4,7 @@ use abi::{LookupFailure, WORD_BITS};
 
 use super::{CNode, Cap, Capabilities};
 use crate::arch::Arch;
-use crate::object::{Thread, ThreadSlot};
+use crate::object::Thread;
 use crate::slot::{RawCap, Slot};
 use crate::token::Ptr;
 
@@ -47,7 +47,12 @@ impl<A: Arch> Capabilities<A> {
     /// # Errors
     /// The lookup error if there is no such slot.
     pub fn lookup_cap(&self, root: Cap<A>, address: usize) -> Result<Ptr<Slot<A>>, LookupFailure> {
-        let mut path = Path::begin(root.pack(), address, WORD_BITS)?;
+        self.lookup_from(root.pack(), address)
+    }
+
+    /// The same from a packed root.
+    fn lookup_from(&self, root: RawCap, address: usize) -> Result<Ptr<Slot<A>>, LookupFailure> {
+        let mut path = Path::begin(root, address, WORD_BITS)?;
         loop {
             if let Some(end) = self.end_of_level(&mut path) {
                 return end.map(|(slot, _)| slot);
@@ -73,7 +78,7 @@ impl<A: Arch> Capabilities<A> {
 
     /// The capability at an address of a thread, packed; null if there is none. For debug and benchmark calls.
     pub(crate) fn cap_at(&self, thread: Ptr<Thread<A>>, address: usize) -> RawCap {
-        let slot = self.lookup_cap(self[thread].cap(ThreadSlot::CSpace), address);
+        let slot = self.lookup_from(self[thread].root(), address);
         slot.map_or(RawCap::NULL, |slot| self[slot].raw())
     }
 }

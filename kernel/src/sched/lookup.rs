@@ -88,7 +88,7 @@ impl<A: Arch> Scheduler<A> {
             self.preempt_after_one_level()?;
             return Ok(Ok(slot));
         }
-        Ok(match self.resolve(root.pack(), index, depth)? {
+        Ok(match self.resolve(root.encode(), index, depth)? {
             Ok((slot, 0)) => Ok(slot),
             Ok((_, bits_left)) => failed(LookupFailure::DepthMismatch {
                 bits_left,

@@ -149,9 +149,12 @@ impl Layout {
         let tables = frames.div_ceil(1 << 8) + 8;
         let taken = frames + tables + OTHERS;
         let needed = (2 * taken).next_power_of_two().ilog2() as usize;
-        // seL4's benchmarks are configured for this size and use most of the slots.
-        const BENCHMARKS: usize = if cfg!(feature = "bench") { 15 } else { 0 };
-        needed.max(BENCHMARKS).max(abi::config::ROOT_CNODE_BITS)
+        // seL4's benchmarks are configured for 2^15 slots and use most of them.
+        const CONFIGURED: usize = match abi::config::ROOT_CNODE_BITS {
+            0..15 if cfg!(feature = "bench") => 15,
+            bits => bits,
+        };
+        needed.max(CONFIGURED)
     }
 }
 

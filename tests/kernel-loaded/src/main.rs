@@ -171,7 +171,7 @@ fn use_memory(boot: &'static BootInfo) -> Result<core::result::Result<(), &'stat
     if words.iter().any(|word| *word != 0) {
         return Ok(Err("a new frame is not cleared"));
     }
-    let pattern = |index: usize| index.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let pattern = |index: usize| index.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as usize) | 1;
     for (index, word) in words.iter_mut().enumerate() {
         *word = pattern(index);
     }

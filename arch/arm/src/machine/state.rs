@@ -25,6 +25,9 @@ use crate::user_timer::InContext;
 /// A core that has booted.
 pub type Booted<V, P> = CoreHandle<Machine<V, P>>;
 
+/// What cache maintenance of a part of a frame concerns: the address space, whether users may write there, and the addresses.
+pub type CacheRange<F> = (<F as Format>::Asid, bool, Range<usize>);
+
 /// An execution state of the cores, or a version of the architecture in that state.
 pub trait ExecutionState: Sized + 'static {
     /// Saved registers of a thread.
@@ -199,7 +202,7 @@ pub trait ExecutionState: Sized + 'static {
         kernel: &mut Kernel<Machine<Self, P>>,
         frame: &FrameCap<Self::Format>,
         offsets: Range<usize>,
-    ) -> Result<(<Self::Format as Format>::Asid, bool, Range<usize>), Error>;
+    ) -> Result<CacheRange<Self::Format>, Error>;
 
     /// Unmaps a frame from the address space in which it was mapped, if it still is.
     fn unmap_page<P: Platform>(

@@ -535,16 +535,16 @@ fn stops_are_told_without_budget(test: &mut Test) -> Outcome {
 }
 
 fn software_breaks_are_told_without_budget(test: &mut Test) -> Outcome {
-    const TURNS: usize = if STOPS_BEHIND_BREAK { 20 } else { 0 };
+    let turns = if STOPS_BEHIND_BREAK { 20 } else { 0 };
     // SAFETY: it only stops the thread.
-    let watched = stops_in_turns(test, TURNS, || unsafe { software() })?;
+    let watched = stops_in_turns(test, turns, || unsafe { software() })?;
     watched.thread.start()?;
-    for turn in 0..TURNS {
+    for turn in 0..turns {
         check_eq!(watched.message().word(1), SOFTWARE);
         check_eq!(count(), turn);
         go_on(&watched);
     }
-    check_eq!(count(), TURNS);
+    check_eq!(count(), turns);
     Ok(())
 }
 

@@ -15,7 +15,7 @@ const ADP_STOPPED_APPLICATION_EXIT: usize = 0x20026;
 /// The exit code of a failed run: not 1, by which emulators refuse their command lines.
 const FAILURE: usize = 35;
 
-/// Ends the run with exit code 0 or 35.
+/// Ends the run with exit code 0, or 35 if it has failed.
 pub fn exit(exit: Exit) {
     let code = match exit {
         Exit::Success => 0,

@@ -110,7 +110,7 @@ impl Path {
         })
     }
 
-    /// Resolves one level: the slot in this CNode.
+    /// Resolves one level: the slot in this CNode. `has_guard` may be true without a guard: then the check passes.
     #[inline(always)]
     fn step<A: Arch>(
         &mut self,

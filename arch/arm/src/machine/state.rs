@@ -25,7 +25,8 @@ use crate::user_timer::InContext;
 /// A core that has booted.
 pub type Booted<V, P> = CoreHandle<Machine<V, P>>;
 
-/// What cache maintenance of a part of a frame concerns: the address space, whether users may write there, and the addresses.
+/// What cache maintenance of a part of a frame concerns: the address space, whether users may write there, and the
+/// addresses.
 pub type CacheRange<F> = (<F as Format>::Asid, bool, Range<usize>);
 
 /// An execution state of the cores, or a version of the architecture in that state.

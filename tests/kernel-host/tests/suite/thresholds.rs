@@ -378,7 +378,8 @@ fn a_fault_waits_for_time_like_a_call() {
     assert!(machine.runs(handler));
 }
 
-/// The instruction does not raise a debug exception again, so the message is sent at once, and its handler waits for the time.
+/// The instruction does not raise a debug exception again, so the message is sent immediately, and its handler waits for
+/// the budget.
 #[test]
 fn a_debug_exception_is_sent_before_its_time() {
     for budget in [BUDGET, Budget::slice(200)] {

@@ -186,10 +186,15 @@ impl RawCap {
         self.tag() == tag::CNODE
     }
 
-    /// Whether the CNode has a guard. Long lookups usually have none.
+    /// The CNode's guard, if it has one; long lookups usually meet none. Without bits, its value is 0
+    /// ([`GuardData::from_word`]).
     #[inline(always)]
-    pub(super) const fn has_guard(self) -> bool {
-        !(self.is_zero(field::GUARD_SIZE) && self.is_zero(field::GUARD))
+    pub(super) fn guard(self) -> Option<GuardData> {
+        use field::*;
+        (!self.is_zero(GUARD_SIZE)).then(|| GuardData {
+            guard: self.get(GUARD),
+            size: self.get(GUARD_SIZE),
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Capability lookup: from addresses to slots (seL4 reference manual, section "Capability Address Lookup").
 
-use abi::{LookupFailure, WORD_BITS};
+use abi::{GuardData, LookupFailure, WORD_BITS};
 
 use super::{CNode, Cap, Capabilities};
 use crate::arch::Arch;
@@ -12,33 +12,20 @@ use crate::token::Ptr;
 pub(crate) type Found<A> = Result<(Ptr<Slot<A>>, usize), LookupFailure>;
 
 impl<A: Arch> Capabilities<A> {
-    /// Continues a lookup for as long as slots hold CNodes, by at most `levels` (not 0), which it counts down; `None` if
-    /// the lookup takes more.
+    /// Resolves one level. Returns the slot at which the lookup ends, or `None` if it continues in the next CNode.
+    ///
+    /// # Errors
+    /// The lookup error if there is no such slot.
     #[inline(always)]
-    pub(crate) fn advance(&self, path: &mut Path, levels: &mut usize) -> Option<Found<A>> {
-        loop {
-            *levels -= 1;
-            let end = self.end_of_level(path);
-            if end.is_some() || *levels == 0 {
-                return end;
-            }
-        }
-    }
-
-    /// Resolves one level. Returns the end of the lookup, or `None` if it continues in the next CNode.
-    #[inline(always)]
-    fn end_of_level(&self, path: &mut Path) -> Option<Found<A>> {
+    pub(crate) fn descend(&self, path: &mut Path) -> Result<Option<Ptr<Slot<A>>>, LookupFailure> {
         let cnode = CNode::unpack(path.cnode);
-        let slot = match path.step(&cnode, path.cnode.has_guard()) {
-            Ok(slot) => slot,
-            Err(failure) => return Some(Err(failure)),
-        };
+        let slot = path.step(&cnode, path.cnode.guard())?;
         let next = self[slot].raw();
         if path.bits_left == 0 || !next.is_cnode() {
-            return Some(Ok((slot, path.bits_left)));
+            return Ok(Some(slot));
         }
         path.cnode = next;
-        None
+        Ok(None)
     }
 
     /// The slot at a capability address of a thread, which has a full word of bits. Bits left when a capability
@@ -54,8 +41,8 @@ impl<A: Arch> Capabilities<A> {
     fn lookup_from(&self, root: RawCap, address: usize) -> Result<Ptr<Slot<A>>, LookupFailure> {
         let mut path = Path::begin(root, address, WORD_BITS)?;
         loop {
-            if let Some(end) = self.end_of_level(&mut path) {
-                return end.map(|(slot, _)| slot);
+            if let Some(slot) = self.descend(&mut path)? {
+                return Ok(slot);
             }
         }
     }
@@ -72,8 +59,13 @@ impl<A: Arch> Capabilities<A> {
         /// Few capability spaces have more levels.
         const LEVELS: usize = 4;
         let mut path = Path::begin(root, address, WORD_BITS)?;
-        let end = self.advance(&mut path, &mut { LEVELS }).transpose()?;
-        Ok(end.map(|(slot, _)| slot))
+        for _ in 0..LEVELS {
+            let end = self.descend(&mut path)?;
+            if end.is_some() {
+                return Ok(end);
+            }
+        }
+        Ok(None)
     }
 
     /// The capability at an address of a thread, packed; null if there is none. For debug and benchmark calls.
@@ -88,7 +80,7 @@ impl<A: Arch> Capabilities<A> {
 pub(crate) struct Path {
     /// The CNode reached so far: packed, as each of its fields is needed once.
     cnode: RawCap,
-    bits_left: usize,
+    pub(crate) bits_left: usize,
     /// The address bits that are left, at the top of the word.
     rest: usize,
 }
@@ -110,16 +102,16 @@ impl Path {
         })
     }
 
-    /// Resolves one level: the slot in this CNode. `has_guard` may be true without a guard: then the check passes.
+    /// Resolves one level: the slot in this CNode, which has this guard.
     #[inline(always)]
     fn step<A: Arch>(
         &mut self,
         cnode: &CNode<A>,
-        has_guard: bool,
+        guard: Option<GuardData>,
     ) -> Result<Ptr<Slot<A>>, LookupFailure> {
-        let CNode { radix, guard, .. } = *cnode;
+        let radix = cnode.radix;
         let mut level = radix;
-        if has_guard {
+        if let Some(guard) = guard {
             let found = (self.rest >> 1).wrapping_shr((WORD_BITS - 1 - guard.size) as u32);
             if guard.size > self.bits_left || found != guard.guard {
                 return Err(LookupFailure::GuardMismatch {
@@ -154,7 +146,7 @@ impl<A: Arch> CNode<A> {
             bits_left: bits,
             rest: index.wrapping_shl((WORD_BITS - bits) as u32),
         };
-        let slot = path.step(self, true).ok()?;
+        let slot = path.step(self, Some(self.guard)).ok()?;
         (path.bits_left == 0).then_some(slot)
     }
 }

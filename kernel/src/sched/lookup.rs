@@ -32,14 +32,28 @@ impl<A: Arch> Scheduler<A> {
             Ok(path) => path,
             Err(failure) => return Ok(Err(failure)),
         };
-        loop {
-            let mut left = PIECE;
-            let end = self.advance(&mut path, &mut left);
-            self.preempt_after((PIECE - left) * work::LEVEL)?;
-            if let Some(end) = end {
-                return Ok(end);
+        let mut levels = 0;
+        let slot = loop {
+            levels += 1;
+            match self.descend(&mut path) {
+                Ok(None) => {}
+                Ok(Some(slot)) => break slot,
+                Err(failure) => return self.fail(failure, levels),
             }
-        }
+            if levels == PIECE {
+                self.preempt_after(PIECE * work::LEVEL)?;
+                levels = 0;
+            }
+        };
+        self.preempt_after(levels * work::LEVEL)?;
+        Ok(Ok((slot, path.bits_left)))
+    }
+
+    /// The end of a lookup that has failed, which has taken the same time.
+    #[cold]
+    fn fail(&mut self, failure: LookupFailure, levels: usize) -> Result<Found<A>, Preempted> {
+        self.preempt_after(levels * work::LEVEL)?;
+        Ok(Err(failure))
     }
 
     /// The slot at a capability address of a thread, as [`Capabilities::lookup_cap`](crate::cap::Capabilities::lookup_cap)

@@ -13,7 +13,7 @@ use arch_arm::smp;
 use arch_arm::timer::Timer;
 use kernel::Kernels;
 use kernel::arch::PhysAddr;
-use kernel::boot::{BootParameters, RootTaskImage, start};
+use kernel::boot::{BootParameters, Ranges, RootTaskImage, start};
 use kernel::cores::{CoreHandle, Irqs};
 
 use crate::cache;
@@ -21,10 +21,11 @@ use crate::device_tree::DeviceTree;
 #[cfg(feature = "smp")]
 use crate::kernel_space::{self, core_entry};
 use crate::kernel_space::{Builder, image, window};
-use crate::ranges::Ranges;
 use crate::{Armv8, Platform, core_local, initial_space, trap, user_access};
 
 const PAGE: usize = 4096;
+/// Memory maps have only a few regions.
+const REGIONS: usize = 32;
 
 /// The values that the boot loader passed.
 pub struct Entered {
@@ -83,7 +84,7 @@ pub(crate) fn boot<P: Platform>(
     let mut free = all.clone();
     let used = [image(), root_task.physical()];
     for used in used.into_iter().chain(tree.map(DeviceTree::memory)) {
-        free.remove(&used, PAGE);
+        free.remove(&pages(&used));
     }
     free.sort();
 
@@ -172,9 +173,14 @@ pub(crate) fn boot_core<P: Platform>(
     unsafe { smp::join(kernels, number, arch, |kernel| own.set_kernel(kernel)) }
 }
 
+/// The whole pages that contain a range.
+fn pages(range: &Range<PhysAddr>) -> Range<PhysAddr> {
+    PhysAddr(range.start.0 & !(PAGE - 1))..PhysAddr(range.end.0.next_multiple_of(PAGE))
+}
+
 /// Maps RAM and devices in the kernel's address space; returns the mapped RAM.
 #[cfg_attr(target_os = "none", optimize(size))]
-fn map_memory<P: Platform>(tree: Option<DeviceTree>) -> Ranges {
+fn map_memory<P: Platform>(tree: Option<DeviceTree>) -> Ranges<REGIONS> {
     let mut builder = Builder::new();
     let mut all = Ranges::new();
     let mut add = |range: Range<PhysAddr>| all.add(builder.map_ram(&range));

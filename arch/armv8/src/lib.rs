@@ -21,7 +21,6 @@ mod initial_space;
 mod invoke;
 mod kernel_space;
 mod paging;
-mod ranges;
 mod spaces;
 mod state;
 mod trap;

@@ -100,7 +100,7 @@ impl<A: Arch> BootAllocator<A> {
 }
 
 /// Sorts a few ranges by address. The library's sort functions have 4 KiB of code.
-pub fn sort(ranges: &mut [Range<PhysAddr>]) {
+pub(super) fn sort(ranges: &mut [Range<PhysAddr>]) {
     for end in 1..ranges.len() {
         for index in (1..=end).rev() {
             if ranges[index - 1].start > ranges[index].start {

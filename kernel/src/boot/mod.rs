@@ -7,10 +7,13 @@
 mod allocator;
 mod image;
 mod initial_thread;
+mod ranges;
 mod startup;
 mod untypeds;
 
-pub use allocator::{BootAllocator, sort};
+pub use allocator::BootAllocator;
+use allocator::sort;
 pub use image::RootTaskImage;
 pub use initial_thread::{BootParameters, start};
+pub use ranges::Ranges;
 pub use startup::Startup;

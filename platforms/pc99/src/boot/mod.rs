@@ -5,7 +5,6 @@ mod entry;
 mod module;
 mod multiboot;
 mod physical;
-mod ranges;
 #[cfg(feature = "smp")]
 mod smp;
 
@@ -22,7 +21,7 @@ use arch_x86_64::speculation::Speculation;
 use arch_x86_64::timer::Starting;
 use arch_x86_64::{Machine, X86_64, trap};
 use kernel::arch::PhysAddr;
-use kernel::boot::{BootParameters, RootTaskImage};
+use kernel::boot::{BootParameters, Ranges, RootTaskImage};
 #[cfg(feature = "debug")]
 use kernel::console::Console;
 
@@ -30,7 +29,6 @@ use crate::clock::{self, Counters, EventTimer};
 use crate::{Pc99, pic, state};
 use acpi::Acpi;
 use multiboot::Information;
-use ranges::Ranges;
 
 /// End of the memory that the boot page tables map.
 const BOOT_WINDOW: PhysAddr = PhysAddr(1 << 30);

@@ -6,10 +6,9 @@ use core::ops::Range;
 use abi::sizes::PAGE_BITS;
 use arch_x86_64::paging::window;
 use kernel::arch::PhysAddr;
-use kernel::boot::RootTaskImage;
+use kernel::boot::{Ranges, RootTaskImage};
 
 use super::physical::{bytes, number};
-use super::ranges::Ranges;
 
 const PAGE: usize = 1 << PAGE_BITS;
 /// The end of the addresses of users.

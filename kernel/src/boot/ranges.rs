@@ -2,9 +2,11 @@
 
 use core::ops::Range;
 
-use kernel::arch::PhysAddr;
+use super::sort;
+use crate::arch::PhysAddr;
 
 /// Ranges that do not overlap.
+#[derive(Clone, Debug)]
 pub struct Ranges<const CAPACITY: usize> {
     list: [Range<PhysAddr>; CAPACITY],
     count: usize,
@@ -54,7 +56,7 @@ impl<const CAPACITY: usize> Ranges<CAPACITY> {
     /// Sorts the ranges by address.
     #[cfg_attr(target_os = "none", optimize(size))]
     pub fn sort(&mut self) {
-        kernel::boot::sort(&mut self.list[..self.count]);
+        sort(&mut self.list[..self.count]);
     }
 
     /// The ranges.

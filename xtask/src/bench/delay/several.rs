@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn a_deep_lookup_is_performed_in_exclusive_mode() {
         let far = |value| complaints(&of("deep lookups", WAITING, 2, value)).len();
-        assert_eq!((far(3000.0 + WAYS), far(3001.0 + WAYS)), (0, 1));
+        assert_eq!((far(3000.0 + LOOKUPS), far(3001.0 + LOOKUPS)), (0, 1));
     }
 
     #[test]

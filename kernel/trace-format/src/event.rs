@@ -2,6 +2,9 @@
 
 use crate::{Detail, Kind};
 
+/// So many events are stored at most before they are counted: over the oldest ones, in a flight recorder.
+pub const TOGETHER: usize = 4;
+
 /// A kernel object: bits 4 to 35 of its address, which differ between all objects. 0 is no object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectId(pub u32);

@@ -14,7 +14,7 @@ mod stream;
 mod tests;
 
 pub use cost::{Cost, Costs};
-pub use event::{Event, ObjectId};
+pub use event::{Event, ObjectId, TOGETHER};
 pub use kind::{Blocking, End, Kind, Kinds, Mark, Move, Reason};
 pub use ring::{
     AtRunTime, Damage, Detail, HEADER_BYTES, Known, MAGIC, Mode, Ring, RingReader, Settings,

@@ -11,7 +11,7 @@ use core::sync::atomic::{
     compiler_fence, fence,
 };
 
-use crate::{Cost, Costs, Event, Kind, Kinds, ObjectId};
+use crate::{Cost, Costs, Event, Kind, Kinds, ObjectId, TOGETHER};
 
 /// The first bytes of a ring.
 pub const MAGIC: [u8; 8] = *b"ESCTRACE";
@@ -276,6 +276,7 @@ impl<'m, K: Known> Ring<'m, K> {
     #[expect(clippy::manual_flatten, reason = "this is unrolled; `flatten` is not")]
     #[inline(always)]
     pub fn put_some<const N: usize>(&mut self, events: [Option<Written>; N], time: u64) {
+        const { assert!(N <= TOGETHER) };
         let mut place = self.free.start;
         let is_room = match N {
             1 => !self.free.is_empty(),
@@ -556,8 +557,6 @@ impl<'b> RingReader<'b> {
     /// The events that are left, the oldest one first, each with its number. Not those over which a flight recorder has
     /// written others already when the copy was made, but had not counted them yet.
     pub fn events(self) -> impl Iterator<Item = (u64, Event)> + 'b {
-        /// So many are written together at most.
-        const TOGETHER: usize = 3;
         let overwrites = self.settings.mode == Mode::Overwrite;
         let is_overwritten = move |index: usize, number: u64, event: &Event| {
             overwrites && index < TOGETHER && event.sequence != number as u16

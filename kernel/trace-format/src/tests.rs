@@ -90,7 +90,7 @@ fn a_flight_recorder_keeps_the_last_events() {
 #[test]
 fn a_flight_recorder_that_is_read_while_it_writes_tells_no_event_twice() {
     for detail in [Detail::Lite, Detail::Full] {
-        for written in 1..=3 {
+        for written in 1..=TOGETHER as u64 {
             let words = HEADER + 8 * detail.bytes() / 8;
             let mut memory = filled(words, settings(detail, Mode::Overwrite), 11 + written);
             let before = filled(words, settings(detail, Mode::Overwrite), 11);

@@ -6,12 +6,16 @@ use std::path::Path;
 use trace::{File, Follower, Trace};
 use trace_format::{
     Cost, Costs, Detail, HEADER_BYTES, Kind, Kinds, Mode, ObjectId, Ring, RingReader, Settings,
+    TOGETHER,
 };
 
 /// Events for which the ring has room.
 const ROOM: u64 = 1_000;
 /// Where the ring is in RAM.
 const START: usize = 3 << 19;
+
+/// Where a ring says how many events were written.
+const WRITTEN: usize = 32;
 
 /// A machine whose ring a kernel writes.
 struct Machine<'m> {
@@ -51,13 +55,20 @@ impl<'m> Machine<'m> {
 
     /// Writes so many events.
     fn write(&mut self, count: u64) {
+        self.write_and_count(count, 0);
+    }
+
+    /// The same, as it is while the last events have not been counted yet.
+    fn write_and_count(&mut self, count: u64, uncounted: u64) {
         for _ in 0..count {
             self.time += 1;
             let details = (self.time, 0);
             self.ring
                 .write(self.time, Kind::Consumed, ObjectId(1), details);
         }
-        let ring: Vec<_> = self.ring.bytes().collect();
+        let mut ring: Vec<_> = self.ring.bytes().collect();
+        let counted = (self.ring.written() - uncounted).to_le_bytes();
+        ring[WRITTEN..WRITTEN + counted.len()].copy_from_slice(&counted);
         let ram = [vec![0; START], ring, vec![0; 1 << 20]].concat();
         fs::write(self.path(), ram).unwrap();
     }
@@ -85,7 +96,7 @@ fn a_trace_is_longer_than_the_ring() {
     machine.write(500);
     let mut follower = machine.follow();
     machine.calibrate();
-    for count in [3, 700, 0, 998, 1, 800, 500] {
+    for count in [3, 700, 0, ROOM - 1 - TOGETHER as u64, 1, 800, 500] {
         machine.write(count);
         follower.search();
         follower.take();
@@ -105,7 +116,8 @@ fn a_trace_is_longer_than_the_ring() {
 #[test]
 fn what_was_overwritten_before_is_counted() {
     // So many that the lower 16 bits of the number are the same again.
-    for late in [ROOM + 200, (1 << 16) + ROOM - 2] {
+    let together = TOGETHER as u64;
+    for late in [ROOM + 200, (1 << 16) + ROOM - 1 - together] {
         let mut memory = Vec::new();
         let mut machine = Machine::new(&mut memory, Mode::Overwrite);
         machine.calibrate();
@@ -123,6 +135,26 @@ fn what_was_overwritten_before_is_counted() {
         let gap = trace::gaps(&trace)[0];
         assert_eq!(gap.before.map(|(_, time)| time), Some(299));
         assert!(trace.events.iter().all(|one| one.event.time == one.event.a));
+    }
+}
+
+/// Up to so many events are over the oldest ones before the ring counts them.
+#[test]
+fn what_is_not_counted_yet_is_not_taken_for_the_oldest() {
+    for uncounted in 1..=TOGETHER as u64 {
+        let mut memory = Vec::new();
+        let mut machine = Machine::new(&mut memory, Mode::Overwrite);
+        machine.calibrate();
+        machine.write_and_count(3 * ROOM, uncounted);
+        let mut follower = machine.follow();
+        machine.write(1);
+        follower.take();
+        let (file, _) = follower.finish(machine.path(), "board".into()).unwrap();
+        let times: Vec<_> = (trace(&file).events.iter())
+            .map(|one| (one.number + 1, one.event.time))
+            .collect();
+        assert!(times.iter().all(|(number, time)| number == time));
+        assert!(times.is_sorted());
     }
 }
 

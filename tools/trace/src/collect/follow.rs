@@ -6,7 +6,7 @@ use std::fs::File as HostFile;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use trace_format::{Cost, Costs, HEADER_BYTES, MAGIC, Mode, RingReader, make_stream};
+use trace_format::{Cost, Costs, HEADER_BYTES, MAGIC, Mode, RingReader, TOGETHER, make_stream};
 
 use super::collect;
 use crate::File;
@@ -149,7 +149,9 @@ impl Followed {
         let now = self::header(ram, self.start);
         let now = now.and_then(|header| RingReader::new(&header).map(|ring| ring.written).ok());
         let oldest = match ring.settings.mode {
-            Mode::Overwrite if left > 0 => (now.unwrap_or(until) + 1).saturating_sub(capacity),
+            Mode::Overwrite if left > 0 => {
+                (now.unwrap_or(until) + TOGETHER as u64).saturating_sub(capacity)
+            }
             _ => from,
         };
         let mut first = from.max(oldest);

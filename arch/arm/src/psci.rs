@@ -1,4 +1,5 @@
-//! The *Arm Power State Coordination Interface* (DEN 0022): services of the firmware for a kernel.
+//! The *Arm Power State Coordination Interface* (PSCI; DEN 0022, issue D.b, version 1.1): services of the firmware for a
+//! kernel. A function has a section of its name; the numbers of sections differ between issues.
 
 use core::arch::asm;
 
@@ -16,10 +17,10 @@ pub enum Conduit {
     Hypervisor,
 }
 
-/// SYSTEM_OFF (section 5.10).
+/// SYSTEM_OFF: switches the machine off.
 const SYSTEM_OFF: usize = 0x8400_0008;
 
-/// CPU_ON (section 5.4).
+/// CPU_ON: powers a core on.
 #[cfg(feature = "smp")]
 const CPU_ON: usize = if cfg!(target_pointer_width = "64") {
     0xc400_0003
@@ -48,7 +49,7 @@ pub fn exit(conduit: Conduit, exit: Exit) {
 #[cfg(target_arch = "aarch64")]
 pub fn call_monitor(mut words: [usize; 8]) -> [usize; 8] {
     let [x0, x1, x2, x3, x4, x5, x6, x7] = &mut words;
-    // SAFETY: monitors change no other registers than these (DEN 0028, section 2.6), and no memory of the
+    // SAFETY: monitors change no other registers than these (DEN 0028, on registers in AArch64 calls), and no memory of the
     // kernel unless a holder of the capability requests it.
     unsafe {
         asm!(

@@ -4,7 +4,7 @@
 //
 // Arm ARM (DDI 0487): sections D8.3 (descriptors), D19.2 (system registers).
 
-    .set    CPU_ON, 0xc4000003          // DEN 0022, section 5.4
+    .set    CPU_ON, 0xc4000003          // PSCI (DEN 0022), CPU_ON of 64-bit callers
     .set    CACHED, 0x711               // a block of memory type 4, inner shareable, accessed
     .set    DEVICE, 0x401               // a block of memory type 0, accessed
 

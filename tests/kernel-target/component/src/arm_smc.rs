@@ -21,9 +21,9 @@ tests![
     revoking_leaves_equal_badges,
 ];
 
-/// `PSCI_VERSION` (DEN 0022, section 5.3).
+/// `PSCI_VERSION` (DEN 0022).
 const VERSION: usize = 0x8400_0000;
-/// `PSCI_FEATURES` (section 5.15), which tells of [`VERSION`] that it is there, by zero.
+/// `PSCI_FEATURES`, which tells of [`VERSION`] that it is there, by zero.
 const FEATURES: usize = 0x8400_000a;
 /// `CPU_ON` of 64-bit callers.
 const CPU_ON: usize = 0xc400_0003;

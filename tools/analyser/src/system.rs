@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use serde::Deserialize;
 use system_analysis::partitions::partitions;
-use system_analysis::{Figures, Observed, Shown, Time, analyse, assignment};
+use system_analysis::{Configured, Figures, InForce, Observed, Shown, Time, analyse, assignment};
 use system_description::{Platform, Source, System, check};
 
 use crate::{Outcome, Result, print};
@@ -105,7 +105,8 @@ pub(crate) fn report(
 ) -> Result {
     let mut report = analyse(system, figures).map_err(all)?;
     if let Some(responses) = responses {
-        report.observe(&observed(responses)?);
+        let (observed, part) = observed(responses, system)?;
+        report.observe(&observed, &part);
     }
     outputs.write(&report.text(), || report.html(), || report.json())?;
     Ok(Outcome::of(report.holds))
@@ -116,45 +117,70 @@ fn all(problems: Vec<String>) -> anyhow::Error {
     anyhow!("this cannot be analysed: {}", problems.join("\n  and: "))
 }
 
-/// What a run shows of components, whose own jobs have the number 0.
-fn observed(responses: &Path) -> Result<Vec<Observed>> {
+/// What a run shows of components, whose own jobs have the number 0, while the budgets of the description are in force.
+fn observed(responses: &Path, system: &System) -> Result<(Vec<Observed>, InForce)> {
     #[derive(Deserialize)]
-    struct Responses {
+    struct Run {
         jobs: Vec<Jobs>,
         budgets: Vec<Budgets>,
+        configured: Vec<Parameters>,
     }
+    /// The begin and the length of each, in nanoseconds.
+    type Responses = Vec<[u64; 2]>;
     #[derive(Deserialize)]
     struct Jobs {
         thread: String,
         task: u32,
-        done: u64,
-        longest: u64,
+        responses: Responses,
     }
     #[derive(Deserialize)]
-    #[serde(rename_all = "kebab-case")]
     struct Budgets {
         thread: String,
-        used_up: u64,
-        longest: u64,
+        responses: Responses,
+    }
+    #[derive(Deserialize)]
+    struct Parameters {
+        thread: String,
+        context: usize,
+        time: u64,
+        budget: u64,
+        period: u64,
     }
     let file = responses.display();
     let text = fs::read(responses).with_context(|| format!("cannot read {file}"))?;
-    let Responses { jobs, budgets } = serde_json::from_slice(&text).with_context(|| {
+    let Run {
+        jobs,
+        budgets,
+        configured,
+    } = serde_json::from_slice(&text).with_context(|| {
         format!("{file} has no response times as `cargo xtask trace responses` prints them")
     })?;
     let jobs = jobs.into_iter().filter(|one| one.task == 0);
-    let jobs = jobs.map(|one| (one.thread, Shown::Jobs, one.done, one.longest));
+    let jobs = jobs.map(|one| (one.thread, Shown::Jobs, one.responses));
     let budgets = budgets.into_iter();
-    let budgets = budgets.map(|one| (one.thread, Shown::Budgets, one.used_up, one.longest));
-    let observed = jobs
-        .chain(budgets)
-        .map(|(name, shown, count, longest)| Observed {
+    let budgets = budgets.map(|one| (one.thread, Shown::Budgets, one.responses));
+    let configured = configured.into_iter().map(|one| Configured {
+        component: one.thread,
+        context: one.context,
+        time: Time::from_nanos(one.time),
+        budget: Time::from_nanos(one.budget),
+        period: Time::from_nanos(one.period),
+    });
+    let part = InForce::of(system, &configured.collect::<Vec<_>>());
+    let observed = jobs.chain(budgets).map(|(name, shown, responses)| {
+        let responses = responses.into_iter().map(|one| one.map(Time::from_nanos));
+        let lengths = responses
+            .filter(|&[begin, length]| part.contains(begin, length))
+            .map(|[_, length]| length);
+        let lengths: Vec<_> = lengths.collect();
+        Observed {
             name,
             shown,
-            count,
-            longest: Time::from_nanos(longest),
-        });
-    Ok(observed.collect())
+            count: lengths.len() as u64,
+            longest: lengths.into_iter().max().unwrap_or(Time::ZERO),
+        }
+    });
+    Ok((observed.collect(), part))
 }
 
 /// Partitions for the guests of a system.
@@ -204,6 +230,19 @@ mod tests {
         assert_eq!(missing.to_string(), "cannot read nowhere.toml");
     }
 
+    const CONFIGURED: &str = r#"{"thread": "control", "context": 2, "time": 50000, "budget": 2000000, "period": 10000000}"#;
+    const CHANGED: &str = r#"{"thread": "control", "context": 2, "time": 50000, "budget": 2000000, "period": 10000000},
+           {"thread": "control", "context": 2, "time": 70000000, "budget": 3000000, "period": 10000000}"#;
+
+    /// A job of one millisecond, and one of so many nanoseconds, as the reader of traces prints them.
+    fn responses(length: &str) -> String {
+        format!(
+            r#"{{"jobs": [{{"thread": "control", "task": 0, "done": 2, "missed": 0,
+                            "responses": [[60000, 1000000], [65000000, {length}]]}}],
+                "budgets": [], "configured": [{CONFIGURED}]}}"#
+        )
+    }
+
     #[test]
     fn a_system_is_found_for_its_platform_and_reported() {
         let folder = tempfile::tempdir().unwrap();
@@ -219,9 +258,11 @@ mod tests {
             overheads: PC99.into(),
         };
         let read = described.read(boards.as_bytes()).unwrap();
+        fs::write(path("jobs"), responses("900000000")).unwrap();
+        // It has another budget in the meantime, in which the bound does not hold.
         fs::write(
-            path("jobs"),
-            r#"{"jobs": [{"thread": "control", "task": 0, "done": 3, "longest": 900000000}], "budgets": []}"#,
+            path("changed"),
+            responses("900000000").replace(CONFIGURED, CHANGED),
         )
         .unwrap();
         let outputs = Outputs {
@@ -234,6 +275,14 @@ mod tests {
         // A job that took longer than its bound.
         let late = report(&read, Some(&path("jobs")), &Outputs::default());
         assert_eq!(late.unwrap(), Outcome::Fails);
+        let changed = report(&read, Some(&path("changed")), &Outputs::default());
+        assert_eq!(changed.unwrap(), Outcome::Holds);
+        let (observed, part) = observed(&path("changed"), &read.system).unwrap();
+        assert_eq!(part.to_string(), "the trace until 70 ms");
+        assert_eq!(
+            (observed[0].count, observed[0].longest),
+            (1, Time::from_millis(1))
+        );
         let outputs = Outputs {
             html: Some(path("new/assignment.html")),
             json: Some(path("new/assignment.json")),

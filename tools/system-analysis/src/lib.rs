@@ -20,7 +20,9 @@ mod waits;
 pub use analyse::analyse;
 pub use figures::{Figures, Instructions, Overhead, Scheduler};
 pub use global::overheads;
-pub use report::{Curve, Kind, Observed, Part, Report, Row, Shown, Source, Verdict};
+pub use report::{
+    Configured, Curve, InForce, Kind, Observed, Part, Report, Row, Shown, Source, Verdict,
+};
 pub use schedulability::Time;
 
 use system_description::Duration;

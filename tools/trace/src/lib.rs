@@ -6,6 +6,7 @@
 mod budget;
 mod collect;
 mod compare;
+mod configured;
 mod corrected;
 mod entries;
 pub mod export;
@@ -26,6 +27,7 @@ mod used_budgets;
 pub use budget::remaining_budget;
 pub use collect::{Follower, collect};
 pub use compare::Comparison;
+pub use configured::{Configured, configured};
 pub use corrected::{Corrected, Correction, NotCorrectable, calls};
 pub(crate) use corrected::{cost, sum};
 pub use entries::{Count, Entries, entries};

@@ -12,8 +12,8 @@ use std::{fs, io, thread};
 use clap::{Parser, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 use trace::{
-    Comparison, Count, Entries, File, Follower, Trace, calls, check, collect, entries, export,
-    jobs, requests, summary, used_budgets,
+    Comparison, Count, Entries, File, Follower, Trace, calls, check, collect, configured, entries,
+    export, jobs, requests, summary, used_budgets,
 };
 use trace_format::Cost;
 
@@ -81,6 +81,7 @@ enum Command {
         file: PathBuf,
     },
     /// Prints the response times in a trace, as JSON: of jobs that programs have marked, and of budgets that were used up.
+    /// Each is a pair of its begin and its length, in nanoseconds. And the budgets that contexts have got.
     Responses {
         /// The trace.
         file: PathBuf,
@@ -290,18 +291,34 @@ fn kinds_of_entries(trace: &Trace) -> Value {
 
 /// Jobs and budgets, with times in nanoseconds.
 fn responses(trace: &Trace) -> Value {
+    let nanoseconds = |ticks| trace.nanoseconds(ticks);
+    let all = |responses: &[(u64, u64)]| -> Vec<_> {
+        let all = responses.iter();
+        all.map(|(begin, end)| [nanoseconds(*begin), nanoseconds(end - begin)])
+            .collect()
+    };
     let jobs = jobs(trace);
     let jobs = jobs.iter().map(|one| {
         json!({
             "thread": one.thread, "task": one.task, "done": one.done, "missed": one.missed,
-            "longest": trace.nanoseconds(one.longest),
+            "responses": all(&one.responses),
         })
     });
     let budgets = used_budgets(trace);
-    let budgets = budgets.iter().map(|one| {
-        json!({ "thread": one.thread, "used-up": one.count, "longest": trace.nanoseconds(one.longest) })
+    let budgets = budgets
+        .iter()
+        .map(|one| json!({ "thread": one.thread, "responses": all(&one.responses) }));
+    let configured = configured(trace);
+    let configured = configured.iter().map(|one| {
+        json!({
+            "thread": one.thread, "context": one.context.0, "time": nanoseconds(one.time),
+            "budget": nanoseconds(one.budget), "period": nanoseconds(one.period),
+        })
     });
-    json!({ "jobs": jobs.collect::<Vec<_>>(), "budgets": budgets.collect::<Vec<_>>() })
+    json!({
+        "jobs": jobs.collect::<Vec<_>>(), "budgets": budgets.collect::<Vec<_>>(),
+        "configured": configured.collect::<Vec<_>>(),
+    })
 }
 
 /// Prints the complaints about the trace of a file, each with its place in the page of that file. Returns whether there

@@ -13,10 +13,8 @@ use crate::{ContextKey, State, ThreadKey, Trace};
 pub struct UsedBudgets {
     /// The name of the thread.
     pub thread: String,
-    /// How many there were.
-    pub count: u64,
-    /// The longest time from when a replenishment was due to when a whole budget was used, in ticks.
-    pub longest: u64,
+    /// Each of them, from when a replenishment was due to when the whole budget was used.
+    pub responses: Vec<(u64, u64)>,
 }
 
 /// A budget that is used, since a replenishment was due for which its thread had waited.
@@ -35,7 +33,7 @@ pub fn used_budgets(trace: &Trace) -> Vec<UsedBudgets> {
     let mut state = State::default();
     let mut budgets: BTreeMap<ContextKey, u64> = BTreeMap::new();
     let mut open: BTreeMap<ContextKey, Open> = BTreeMap::new();
-    let mut found: BTreeMap<ThreadKey, (u64, u64)> = BTreeMap::new();
+    let mut found: BTreeMap<ThreadKey, Vec<(u64, u64)>> = BTreeMap::new();
     let mut numbers = Numbers::default();
     for one in &trace.events {
         let event = &one.event;
@@ -76,9 +74,8 @@ pub fn used_budgets(trace: &Trace) -> Vec<UsedBudgets> {
                 all.used = all.used.saturating_add(event.a);
                 let budget = budgets.get(&context).copied().unwrap_or(u64::MAX);
                 if all.used >= budget {
-                    let longest = found.entry(all.owner).or_default();
-                    longest.0 += 1;
-                    longest.1 = longest.1.max(event.time.saturating_sub(all.due));
+                    let due = all.due.min(event.time);
+                    found.entry(all.owner).or_default().push((due, event.time));
                     open.remove(&context);
                 }
             }
@@ -110,12 +107,9 @@ pub fn used_budgets(trace: &Trace) -> Vec<UsedBudgets> {
             _ => {}
         }
     }
-    let found = found
-        .into_iter()
-        .map(|(thread, (count, longest))| UsedBudgets {
-            thread: state.thread_name(thread, &trace.names),
-            count,
-            longest,
-        });
+    let found = found.into_iter().map(|(thread, responses)| UsedBudgets {
+        thread: state.thread_name(thread, &trace.names),
+        responses,
+    });
     found.collect()
 }

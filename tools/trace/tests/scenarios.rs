@@ -5,10 +5,7 @@ mod common;
 use common::{read, simulated};
 use simulator::scenarios::{ALL, find};
 use simulator::{History, Microseconds, Options, Setup, Simulation, Status as Seen, work};
-use trace::{
-    State, Status, ThreadKey, Timeline, Trace, check, export, inversions, jobs, summary,
-    used_budgets,
-};
+use trace::{State, Status, ThreadKey, Timeline, Trace, check, export, inversions, jobs, summary};
 use trace_format::{Kind, Mark};
 use userlib::cap::{Capability, Endpoint, Notification, Reply, SchedParameters};
 use userlib::time::Periodic;
@@ -256,69 +253,6 @@ fn late(setup: &mut Setup) {
             periodic.wait(simulator::now);
         }
     });
-}
-
-/// A thread that always has something to do, with 2 ms in each 10, below one that takes 4 of each 7; and one that waits for
-/// its next period before its budget is used up.
-fn busy(setup: &mut Setup) {
-    let ms = Microseconds::from_millis;
-    for (name, priority, budget, period) in [("above", 20, 4, 7), ("below", 10, 2, 10)] {
-        let time = SchedParameters::new(ms(budget), ms(period)).sporadic();
-        setup.thread(name, priority).time(time).run(|| {
-            loop {
-                work(Microseconds(100));
-            }
-        });
-    }
-    let time = SchedParameters::new(ms(2), ms(10)).sporadic();
-    setup.thread("idle", 5).time(time).repeat(|| {
-        work(Microseconds(100));
-        syscall::yield_now();
-    });
-}
-
-/// By hand: the lower thread has its budget at 4, 14, 24 ms and so on, and 4 ms of interference at most before 2 ms of its
-/// own are used.
-#[test]
-fn budgets_that_are_used_up_have_response_times() {
-    let trace = read(&simulated(busy, 200_000, 100_000));
-    let found = used_budgets(&trace);
-    let names: Vec<_> = found.iter().map(|one| &*one.thread).collect();
-    assert_eq!(names, ["above", "below"], "{found:?}");
-    let longest = |place: usize| trace.microseconds(found[place].longest);
-    assert!((3_990.0..4_050.0).contains(&longest(0)), "{}", longest(0));
-    assert!((5_900.0..6_100.0).contains(&longest(1)), "{}", longest(1));
-    assert!(found[0].count >= 27 && found[1].count >= 18, "{found:?}");
-}
-
-/// A client that asks a server with time of its own.
-fn waiting(setup: &mut Setup) {
-    let ms = Microseconds::from_millis;
-    let endpoint: Endpoint = setup.create();
-    let reply: Reply = setup.create();
-    let time = SchedParameters::new(ms(9), ms(10)).sporadic();
-    setup.thread("server", 5).time(time).run(move || {
-        let mut received = endpoint.recv(reply);
-        while received.message.is_some() {
-            work(Microseconds(500));
-            received = endpoint.reply_recv(Message::empty(0), reply);
-        }
-    });
-    let time = SchedParameters::new(ms(2), ms(10)).sporadic();
-    setup.thread("client", 10).time(time).run(move || {
-        loop {
-            work(Microseconds(1_500));
-            endpoint.call(Message::empty(0));
-        }
-    });
-}
-
-/// The client does not use its budget while it waits, so nothing is said of its budgets.
-#[test]
-fn waiting_for_a_server_with_time_of_its_own_is_no_use_of_a_budget() {
-    let trace = read(&simulated(waiting, 200_000, 100_000));
-    let found = used_budgets(&trace);
-    assert!(found.iter().all(|one| one.thread != "client"), "{found:?}");
 }
 
 /// A server that deletes its reply object while it works for a caller.

@@ -28,13 +28,12 @@ use planner::Planner;
 use systems::DEMO;
 
 /// The components whose response times must be in the trace of an example: the periodic tasks of one, and those that always
-/// have something to do in the other.
-const OBSERVED: [(&str, &[&str]); 2] = [
+/// have something to do in others.
+const OBSERVED: [(&str, &[&str]); 3] = [
     ("rates", &["sensor", "control", "logger"]),
     (DEMO, &["client-a", "client-b", "hog"]),
+    ("modes", &["display"]),
 ];
-/// An example that changes the budgets of its description while it runs, so that the bounds do not hold for all of a run.
-const RECONFIGURED: &str = "modes";
 /// The files of the suite that depend on a board.
 const BOARD: &str =
     "arm_irq,arm_signals,boot_info,budget,call_reply,fpu,hidden_registers,irq,long_time,untyped";
@@ -46,11 +45,6 @@ const ARCHITECTURE: &str = "arm_,asid,aarch64_,boot_info,breakpoints,budget,call
 pub(super) fn observed(example: &str) -> &'static [&'static str] {
     let found = OBSERVED.iter().find(|(name, _)| *name == example);
     found.map_or(&[], |(_, components)| components)
-}
-
-/// Whether the bounds that follow from an example's description hold for all of a run.
-pub(super) fn keeps_description(example: &str) -> bool {
-    example != RECONFIGURED
 }
 
 /// The scope of the tests on a platform.

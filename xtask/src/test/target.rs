@@ -308,8 +308,7 @@ impl Run<'_> {
     /// Whether bounds of the analysis hold for this run: its figures are those of the usual kernel. In host time, a busy host
     /// makes responses longer, and in virtual time other cores take turns. One platform is enough.
     fn has_bounds(&self) -> bool {
-        let is_described =
-            self.description().is_file() && plan::keeps_description(&self.system.name);
+        let is_described = self.description().is_file();
         let is_usual = self.abi.is_empty() && !self.hardening.is_wanted() && is_described;
         is_usual && self.is_virtual() && !self.cores.are_several() && self.platform.is_sample()
     }

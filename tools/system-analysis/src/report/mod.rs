@@ -1,11 +1,14 @@
 //! The report: plain data, and its forms.
 
 pub(crate) mod html;
+mod in_force;
 mod picture;
 mod text;
 
 use schedulability::{Method, Time};
 use serde::{Serialize, Serializer};
+
+pub use in_force::{Configured, InForce};
 
 /// Whether a deadline holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -204,9 +207,14 @@ impl Report {
         found
     }
 
-    /// Puts what a run has shown beside the bounds. A response above its bound is an error: of the description, if
+    /// Puts what a part of a run has shown beside the bounds. A response above its bound is an error: of the description, if
     /// it names too small costs, or else of the analysis.
-    pub fn observe(&mut self, observed: &[Observed]) {
+    pub fn observe(&mut self, observed: &[Observed], part: &InForce) {
+        if *part != InForce::WHOLE {
+            self.assumptions.push(format!(
+                "The run is compared in {part}, while its contexts had the budgets of the description."
+            ));
+        }
         // Threads of one name are one component, which has started again.
         let mut all: Vec<Observed> = Vec::new();
         for one in observed.iter().filter(|one| one.count > 0) {
@@ -233,15 +241,15 @@ impl Report {
                 Some(bound) if one.longest > bound => {
                     row.verdict = Verdict::Fails;
                     self.holds = false;
-                    format!("ABOVE THE BOUND: one of {count} {what} in the trace took {longest}.")
+                    format!("ABOVE THE BOUND: one of {count} {what} in {part} took {longest}.")
                 }
                 Some(bound) => {
                     let share = one.longest.nanos() * 100 / bound.nanos().max(1);
                     format!(
-                        "In the trace, {count} {what} took at most {longest}, {share} % of the bound."
+                        "In {part}, {count} {what} took at most {longest}, {share} % of the bound."
                     )
                 }
-                None => format!("In the trace, {count} {what} took at most {longest}."),
+                None => format!("In {part}, {count} {what} took at most {longest}."),
             };
             if !row.note.is_empty() {
                 row.note.push(' ');

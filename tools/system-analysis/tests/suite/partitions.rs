@@ -2,7 +2,7 @@
 
 use schedulability::Time;
 use system_analysis::partitions::{Partitions, partitions};
-use system_analysis::{Figures, Observed, Report, Shown, Verdict, analyse};
+use system_analysis::{Configured, Figures, InForce, Observed, Report, Shown, Verdict, analyse};
 
 use crate::common::{applied, figures, system};
 
@@ -387,11 +387,13 @@ priority = 40
     let bound = found.rows[0].bound.unwrap().nanos() as u64;
     assert!(found.holds);
     // A component without a job has no response to compare, and one that is not described is left out.
-    found.observe(&[
+    let whole = &InForce::WHOLE;
+    let all = [
         observed("a", bound),
         observed("b", 1 << 40),
         observed("c", 1),
-    ]);
+    ];
+    found.observe(&all, whole);
     assert!(found.holds, "the bound is reached, which is allowed");
     assert!(
         found.text().contains("7 jobs took at most"),
@@ -399,7 +401,7 @@ priority = 40
         found.text()
     );
     assert!(found.json().contains("\"longest\""));
-    found.observe(&[observed("a", bound + 1)]);
+    found.observe(&[observed("a", bound + 1)], whole);
     assert!(!found.holds);
     assert!(found.text().contains("ABOVE THE BOUND"), "{}", found.text());
     assert!(found.html().contains("ABOVE THE BOUND"));
@@ -429,12 +431,83 @@ priority = 120
         count: 3,
         longest,
     };
-    found.observe(&[observed(bounds[0]), observed(bounds[1])]);
+    let whole = &InForce::WHOLE;
+    found.observe(&[observed(bounds[0]), observed(bounds[1])], whole);
     assert!(found.holds, "{}", found.text());
     let text = found.text();
     assert!(text.contains("6 whole budgets took at most"), "{text}");
-    found.observe(&[observed(bounds[0] + Time::from_nanos(1))]);
+    found.observe(&[observed(bounds[0] + Time::from_nanos(1))], whole);
     assert!(!found.holds);
+}
+
+/// A bound speaks of the budgets of the description, which a program may change.
+#[test]
+fn a_run_is_compared_while_the_budgets_of_the_description_are_in_force() {
+    let text = r#"
+[component.a]
+budget = "2 ms"
+period = "10 ms"
+priority = 50
+[component.b]
+budget = "3 ms"
+period = "20 ms"
+priority = 40
+[component.c]
+slice = "5 ms"
+priority = 30
+"#;
+    let system = system(text).unwrap();
+    let ms = Time::from_millis;
+    let at = |time, component: &str, context, budget, period| Configured {
+        component: component.into(),
+        context,
+        time: ms(time),
+        budget,
+        period: ms(period),
+    };
+    let part = |configured: &[Configured]| InForce::of(&system, configured);
+    assert_eq!(part(&[]), InForce::WHOLE);
+    // Ticks are no whole microseconds, a slice may change, and a context in reserve has another budget.
+    let a = at(1, "a", 1, ms(2) - Time::from_nanos(999), 10);
+    let (b, b_again) = (at(2, "b", 2, ms(3), 20), at(70, "b", 2, ms(3), 20));
+    let usual = [
+        a.clone(),
+        b.clone(),
+        at(3, "c", 3, ms(5), 0),
+        at(4, "a", 4, ms(1), 10),
+        at(60, "c", 3, ms(9), 10),
+        at(60, "a", 4, ms(9), 10),
+        at(60, "other", 5, ms(1), 10),
+        b_again.clone(),
+    ];
+    assert_eq!(part(&usual), InForce::WHOLE);
+    for changed in [
+        at(50, "a", 1, ms(2) + Time::from_micros(1), 10),
+        at(50, "a", 1, ms(2), 11),
+        at(50, "a", 1, ms(5), 0),
+    ] {
+        let back = at(80, "a", 1, ms(2), 10);
+        let found = part(&[a.clone(), b.clone(), changed, b_again.clone(), back]);
+        assert_eq!(found.to_string(), "the trace until 50 ms");
+        assert!(found.contains(ms(40), ms(10)));
+        assert!(!found.contains(ms(41), ms(10)) && !found.contains(ms(90), ms(1)));
+    }
+    // It begins with another budget.
+    let provisional = at(1, "b", 2, ms(1), 20);
+    let found = part(&[provisional, a, b, at(9, "a", 1, ms(1), 10)]);
+    assert_eq!(found.to_string(), "the trace from 2 ms until 9 ms");
+    assert!(found.contains(ms(2), ms(7)) && !found.contains(ms(1), ms(3)));
+    let mut report = report(text, "0 us");
+    let late = Observed {
+        name: "a".into(),
+        shown: Shown::Budgets,
+        count: 7,
+        longest: ms(1),
+    };
+    report.observe(&[late], &found);
+    let words = report.text();
+    assert!(words.contains("In the trace from 2 ms until 9 ms, 7 whole budgets took at most 1 ms"));
+    assert!(words.contains("The run is compared in the trace from 2 ms until 9 ms"));
 }
 
 /// A scheduler's own program is no such thread, as its decisions are charged; a passive server and the supervisor are.

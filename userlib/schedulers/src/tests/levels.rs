@@ -98,32 +98,15 @@ fn simulate(sets: u32, low_tasks: LowTasks, use_virtual: bool) -> Seen {
 }
 
 #[test]
-fn high_tasks_keep_their_deadlines() {
-    for low_tasks in [LowTasks::Stop, LowTasks::Background, LowTasks::Stretch(4)] {
-        let seen = simulate(500, low_tasks, true);
-        assert_eq!(
-            (seen.late_high, seen.late_low_mode),
-            (0, 0),
-            "{low_tasks:?}"
-        );
-        assert!(seen.with_switch > 300, "{}", seen.with_switch);
-    }
-}
-
-#[test]
-#[ignore = "takes minutes without optimisation"]
 fn high_tasks_keep_their_deadlines_in_ten_thousand_sets() {
     for low_tasks in [LowTasks::Stop, LowTasks::Background, LowTasks::Stretch(4)] {
         let seen = simulate(10_000, low_tasks, true);
-        println!(
-            "{low_tasks:?}: {} of {} sets switched",
-            seen.with_switch, seen.sets
-        );
         assert_eq!(
             (seen.late_high, seen.late_low_mode),
             (0, 0),
             "{low_tasks:?}"
         );
+        assert!(seen.with_switch > 9_000, "{}", seen.with_switch);
     }
 }
 

@@ -94,6 +94,17 @@ fn each_of_the_two_tests_accepts_a_set_of_its_own() {
 }
 
 #[test]
+fn response_times_accept_more_than_whole_windows() {
+    // In the window that ends with its deadline the first task seems to wait for too long. But it ends earlier, and in that
+    // time the others execute less.
+    let early = [task(4, 4, 1), task(5, 2, 2), task(3, 1, 1)];
+    assert_eq!(ManyCores.test(2, early.into_iter()), Ok(()));
+    // The last task is shown in the second round, by what the first one has shown of the others.
+    let rounds = [task(17, 12, 3), task(11, 6, 5), task(242, 173, 115)];
+    assert_eq!(ManyCores.test(2, rounds.into_iter()), Ok(()));
+}
+
+#[test]
 fn a_refusal_names_the_task_that_waits() {
     // Dhall's effect (Operations Research, 1978): two short tasks begin first, and the long one needs nearly all of its period.
     let set = [task(10, 10, 1), task(10, 10, 1), task(11, 11, 11)];
@@ -107,4 +118,8 @@ fn a_refusal_names_the_task_that_waits() {
         })
     );
     assert!(ManyCores.test(2, [task(10, 10, 11)].into_iter()).is_err());
+    // The second test is for deadlines up to periods.
+    let late = [task(10, 10, 9), task(10, 12, 9), task(10, 10, 9)];
+    let refused = ManyCores.test(2, late.into_iter()).unwrap_err();
+    assert_eq!((refused.task, refused.waits), (1, Duration::UNLIMITED));
 }

@@ -370,6 +370,26 @@ mod tests {
         }
     }
 
+    /// By the usual source of time on one core. A mean, since a sample contains a part of the loop that a release interrupts.
+    #[test]
+    fn the_aims_are_reached_on_pc99() {
+        let reference = include_str!("../../../benches/reference/pc99.json");
+        let curves = decisions(&measurement::parse_list(reference).unwrap());
+        let range = |event: &str| {
+            let name = format!("{event}, {USUAL}");
+            let (_, points) = curves.iter().find(|curve| curve.0 == name).unwrap();
+            let means = points.iter().map(|point| point.1);
+            (
+                means.clone().fold(f64::MAX, f64::min),
+                means.fold(0.0, f64::max),
+            )
+        };
+        let (least, most) = range("release");
+        assert!(most <= 1600.0 && most <= 1.1 * least, "{least} to {most}");
+        let (_, most) = range("completion");
+        assert!(most <= 2000.0, "{most}");
+    }
+
     #[test]
     fn the_page_shows_the_largest_beside_those_of_others() {
         let text = page(&[("pc99".into(), some())]);

@@ -15,6 +15,8 @@ use crate::test::target::Run;
 const CORES: &str = "cores";
 /// Those of several cores that depend on a board.
 pub(super) const CORES_OF_BOARD: &str = "cores::,cores_memory,cores_signals";
+/// The tests of user-level schedulers with several cores, some of which need four.
+const SCHEDULERS: &str = "cores_dispatcher,cores_quanta,cores_simso";
 /// The tests during which several cores write the log together.
 const BUSY: &str = "cores_history";
 /// The tests of all kernel entries and exits of a hardened kernel.
@@ -142,6 +144,15 @@ impl<'a> Planner<'a> {
                 false => CORES.to_string(),
             };
             runs.push(self.on_two_cores(self.part(&names)?));
+        }
+        if is_usual && self.scope == Scope::All && self.platform.covers == Coverage::Portable {
+            runs.push(Run {
+                cores: Cores {
+                    count: 4,
+                    ..Cores::TWO
+                },
+                ..self.part(SCHEDULERS)?
+            });
         }
         let is_logged = is_usual && !self.is_own && (!self.is_thrifty || self.platform.is_sample());
         let is_named = !self.filter.of(LOG).is_empty();

@@ -165,6 +165,29 @@ fn traces_are_compared_with_the_simulator() {
     }
 }
 
+#[test]
+fn schedulers_also_have_four_cores_in_a_full_run() {
+    let workspace = Workspace::find().unwrap();
+    for (all, name, expected) in [
+        (true, "pc99", 1),
+        (true, "hikey", 1),
+        (true, "sabre", 0),
+        (false, "pc99", 0),
+    ] {
+        let more: &[&str] = if all { &["--all"] } else { &[] };
+        let line = ["cargo xtask", "test"].iter().chain(more);
+        let Command::Test(arguments) = Cli::parse_from(line).command else {
+            panic!("not `test`")
+        };
+        let platform = Platform::load(&workspace, name).unwrap();
+        let scope = Scope::of(&platform, !all);
+        let runs = runs(&workspace, &platform, &arguments, None, scope).unwrap();
+        let schedulers = runs.iter().filter(|run| run.filter.contains("cores_simso"));
+        let four = schedulers.filter(|run| run.cores.count == 4);
+        assert_eq!(four.count(), expected, "{name}");
+    }
+}
+
 /// A loader enters the kernels of ready-made systems with all their options, on one core and on four.
 #[test]
 fn each_option_of_ready_made_systems_is_tested_on_one_core_and_on_four() {

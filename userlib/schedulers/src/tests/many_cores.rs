@@ -104,6 +104,14 @@ fn response_times_accept_more_than_whole_windows() {
     assert_eq!(ManyCores.test(2, rounds.into_iter()), Ok(()));
 }
 
+/// If jobs that wait for others counted as ending as early as those that do not, this set would be accepted.
+#[test]
+fn what_jobs_wait_for_others_is_not_left_to_them() {
+    let set = [task(3, 1, 1), task(5, 5, 3), task(3, 2, 2)];
+    assert!(!keeps::<2>(&set, |_| 0));
+    assert!(ManyCores.test(2, set.into_iter()).is_err());
+}
+
 #[test]
 fn a_refusal_names_the_task_that_waits() {
     // Dhall's effect (Operations Research, 1978): two short tasks begin first, and the long one needs nearly all of its period.

@@ -55,6 +55,7 @@ impl<A: Arch> Ipc<A> {
     }
 
     /// Whether a reply object tracks a call with a limit, which fails if it ends without a reply.
+    #[inline(always)]
     pub(super) fn is_limited(&self, reply: Ptr<Reply<A>>) -> bool {
         let state = self[reply].thread().map(|caller| self[caller].state);
         matches!(self[reply].above, Above::Limited(_))

@@ -216,6 +216,10 @@ pub trait Arch: Sized + 'static {
 
     /// Whether an interrupt is pending: called at preemption points.
     fn interrupt_pending(&mut self) -> bool;
+    /// The same while the timer is off; an interrupt from before does not count.
+    fn other_interrupt_pending(&mut self) -> bool {
+        self.interrupt_pending()
+    }
     /// Masks or unmasks a line.
     fn mask_interrupt(&mut self, irq: Irq, masked: bool);
     /// Whether the kernel reserves this line for itself.

@@ -44,6 +44,11 @@ impl<P: Platform> Arch for X86_64<P> {
         self.local_apic.is_pending()
     }
 
+    /// The request register keeps an interrupt of the timer until it is taken.
+    fn other_interrupt_pending(&mut self) -> bool {
+        self.local_apic.is_pending_beside_timer()
+    }
+
     fn mask_interrupt(&mut self, irq: Irq, masked: bool) {
         self.lines.set_masked(irq, masked);
     }

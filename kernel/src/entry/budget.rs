@@ -73,13 +73,15 @@ impl<A: Arch> Kernel<A> {
         result
     }
 
-    /// Charges the current context if its budget is used up. The caller ends the timeslice.
-    pub(crate) fn charge_used_up(&mut self, context: Ptr<SchedContext<A>>) {
+    /// Charges the current context if its budget is used up; returns whether it is. The caller ends the timeslice.
+    pub(crate) fn charge_used_up(&mut self, context: Ptr<SchedContext<A>>) -> bool {
         let usage = self.core.consumed;
-        if self[context].is_configured() && !self.has_left(context, usage) {
+        let is_used_up = self[context].is_configured() && !self.has_left(context, usage);
+        if is_used_up {
             self.trace_exhausted(context, End::Budget);
             self.charge_slice(context, usage);
         }
+        is_used_up
     }
 
     /// Charges the current context and ends the timeslice of its thread.
@@ -172,7 +174,7 @@ impl<A: Arch> Kernel<A> {
     /// `YieldUntilBudget`: the current thread continues when the head replenishment of its context holds an
     /// amount.
     pub(crate) fn yield_until_budget(&mut self, thread: Ptr<Thread<A>>) {
-        let Some(context) = self.core.current_context else {
+        let Some(context) = self.context_of_request(thread) else {
             return;
         };
         let mut amount = self.message_word(thread, 0) as u64;

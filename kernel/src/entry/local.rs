@@ -63,15 +63,14 @@ impl<A: Arch> Kernel<A> {
         !matches!(interrupt, Interrupt::Line(_)) && self.is_time_local()
     }
 
-    /// Whether the current thread has budget left, by a new clock reading. False also if a limit or timer would
-    /// have to be checked.
+    /// Whether the current thread has budget, and its domain a turn, by a new clock reading.
     #[cold]
-    pub(super) fn is_time_left(&mut self) -> bool {
+    pub(super) fn is_time_left(&self) -> bool {
         let now = self.arch.now();
         let used = self.core.consumed + now.saturating_sub(self.core.now);
-        self.core
-            .current_context
-            .is_none_or(|context| self.outlasts(context, used))
+        let context = self.core.current_context;
+        self.domain_end().saturating_sub(now) >= self.min_budget()
+            && context.is_none_or(|context| self.has_left(context, used))
     }
 
     /// Whether the effects of the time that has passed are core-local. If so, the clock reading of this

@@ -3,6 +3,7 @@
 
 mod budget;
 mod enter;
+mod late;
 mod leave;
 mod local;
 mod remote;

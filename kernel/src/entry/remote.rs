@@ -28,23 +28,21 @@ impl<A: Arch> Local<'_, A> {
             || self.enter_after_remote_access(is_local)
     }
 
-    /// Whether this core has waited for the entry lock for longer than the current thread may be able to run.
-    #[inline(always)]
-    fn has_waited_too_long(&mut self) -> bool {
-        self.entry_lock.has_waited() && !self.is_time_left()
-    }
-
-    /// [`Local::enter_for_thread`] after this core was remotely modified or has waited too long. The modifications
-    /// and the end of the timeslice take effect first, and a thread is chosen as at the end of an entry. If the
-    /// current thread continues, its request is handled in this same entry. If it had to restart from user mode,
-    /// cores that keep entering in exclusive mode could starve it: each time, it would have to wait for them again.
+    /// [`Local::enter_for_thread`] after this core was remotely modified or has waited too long. Unless the request is
+    /// late, the modifications and the end of the timeslice take effect first, and a thread is chosen as at the end of
+    /// an entry. If the current thread continues, its request is handled in this same entry. If it had to restart from
+    /// user mode, cores that keep entering in exclusive mode could starve it: each time, it would have to wait for them
+    /// again.
     ///
-    /// An entry waits for the entry lock three times at most: at its beginning, in `apply_remote_changes` for the effects
-    /// of the time that has passed, and for its request. After the second wait this core holds the lock
-    /// exclusively.
+    /// An entry waits for the entry lock three times at most: at its beginning, for the effects of the time that has
+    /// passed, and for its request. After the second wait this core holds the lock exclusively.
     #[cold]
     fn enter_after_remote_access(&mut self, is_local: fn(&mut Kernel<A>) -> bool) -> bool {
         loop {
+            self.wait_for_remote_changes();
+            if self.enter_late() {
+                return true;
+            }
             let entered = self.rewind_current();
             self.apply_remote_changes();
             // A thread that a remote access has stopped is in another state. So is one that it has stalled:
@@ -62,15 +60,14 @@ impl<A: Arch> Local<'_, A> {
                 return false;
             }
             self[thread].context.set_next_pc(next);
-            if self.make_exclusive_unless(is_local) {
+            if self.make_exclusive_unless(is_local) && !self.has_waited_too_long() {
                 return true;
             }
         }
     }
 
-    /// Applies the effects of the time that has passed, after remote accesses. Waits for exclusive mode
-    /// unless these effects are core-local.
-    pub(crate) fn apply_remote_changes(&mut self) {
+    /// Waits for exclusive mode, unless the effects of the time that has passed, after remote accesses, are core-local.
+    fn wait_for_remote_changes(&mut self) {
         // A remote access may have changed the budget: whether its end is core-local depends on the new one.
         self.recompute_deadlines();
         while !self.entry_lock.is_exclusive()
@@ -79,6 +76,12 @@ impl<A: Arch> Local<'_, A> {
             // Remote accesses during this wait are covered, too.
             self.make_exclusive();
         }
+    }
+
+    /// Applies the effects of the time that has passed, after remote accesses. Waits for exclusive mode
+    /// unless these effects are core-local.
+    pub(crate) fn apply_remote_changes(&mut self) {
+        self.wait_for_remote_changes();
         self.account_before_remote_access();
         self.trace_remote_access();
         self.end_exhausted_slice();

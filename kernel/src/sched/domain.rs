@@ -65,7 +65,7 @@ impl<A: Arch> Scheduler<A> {
     }
 
     /// The time at which the turn of the current domain ends.
-    pub(super) fn domain_end(&self) -> Ticks {
+    pub(crate) fn domain_end(&self) -> Ticks {
         if Self::has_domains() {
             self.core.domain.end
         } else {

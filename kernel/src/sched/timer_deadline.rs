@@ -198,6 +198,13 @@ impl<A: Arch> Scheduler<A> {
         first.is_some_and(|(_, time)| time <= self.core.now)
     }
 
+    /// Whether a thread is due by now that would preempt the current one; while the timer is off.
+    pub(super) fn is_overdue(&self) -> bool {
+        let rank = self.preemption_rank_of(self.core.current);
+        let first = self.earliest_release_from(rank);
+        first.is_some_and(|(_, time)| time <= self.arch.now())
+    }
+
     /// The earliest release of a thread that would preempt at `rank`, with the rank of the thread.
     #[inline(always)]
     fn earliest_release_from(&self, rank: PreemptionRank) -> Option<(u16, Ticks)> {

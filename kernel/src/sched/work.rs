@@ -48,7 +48,8 @@ impl<A: Arch> Scheduler<A> {
         let exhausted = self.core.consumed >= self.core.check_threshold
             && (self.core.current_context)
                 .is_some_and(|context| !self.has_left(context, self.core.consumed));
-        preempt_if(waits || exhausted || self.domain_expired())
+        // Nothing else would end the timeslice of a late request.
+        preempt_if(waits || exhausted || self.is_late() || self.domain_expired())
     }
 
     /// Preemption point after a capability lookup of one level. It is too short to count, except where each piece of
@@ -69,7 +70,23 @@ impl<A: Arch> Scheduler<A> {
     /// # Errors
     /// [`Preempted`] if an interrupt is pending, so that the system call should restart after it.
     pub fn preempt_after(&mut self, work: usize) -> Result<(), Preempted> {
-        preempt_if(self.is_preemption_point_due(work) && self.is_interrupt_pending())
+        preempt_if(self.is_preemption_point_due(work) && self.is_preempted())
+    }
+
+    /// Whether an interrupt is pending that may stop a request before any change.
+    #[inline(always)]
+    fn is_preempted(&mut self) -> bool {
+        if self.is_late() {
+            return self.is_late_request_preempted();
+        }
+        self.is_interrupt_pending()
+    }
+
+    /// The timer has expired at the end of the budget or of the domain's turn, which does not stop a late request. A
+    /// thread that is due and would preempt does.
+    #[cold]
+    fn is_late_request_preempted(&mut self) -> bool {
+        self.is_overdue() || self.arch.other_interrupt_pending()
     }
 
     /// Whether an interrupt is pending. A function of its own, so that a debugger (`cargo xtask bench --suite

@@ -74,11 +74,13 @@ impl<A: Arch> CoreHandle<A> {
     #[inline(always)]
     pub fn handle_exception(&mut self, examine: impl FnOnce(&mut Kernel<A>) -> Option<Fault>) {
         let mut kernel = self.enter();
-        if kernel.enter_for_thread(|_| true)
-            && let Some(fault) = examine(&mut kernel)
-            && kernel.enter_for_thread(Kernel::is_fault_local)
-        {
-            kernel.handle_fault_locked(fault);
+        if kernel.enter_for_thread(|_| true) {
+            let Some(fault) = examine(&mut kernel) else {
+                return kernel.end_if_late();
+            };
+            if kernel.enter_for_thread(Kernel::is_fault_local) {
+                kernel.handle_fault_locked(fault);
+            }
         }
     }
 
@@ -146,12 +148,16 @@ impl<A: Arch> Kernel<A> {
             number as isize,
             thread.address()
         );
-        if number == Syscall::Call.number()
+        // Other cores may have modified this one, for which no fast path is prepared.
+        let is_late = self.is_late();
+        if !is_late
+            && number == Syscall::Call.number()
             && let Some(_) = self.try_fast_path(|kernel| kernel.fast_invocation(thread))
         {
             return;
         }
-        if (number == Syscall::Call.number() || number == Syscall::ReplyRecv.number())
+        if !is_late
+            && (number == Syscall::Call.number() || number == Syscall::ReplyRecv.number())
             && let Some(_) = self.take_fast_path_with_capability(thread, number)
         {
             return;
@@ -161,16 +167,20 @@ impl<A: Arch> Kernel<A> {
         if let Some(call) = call
             && self.handle_debug_syscall(call)
         {
-            return;
+            return self.end_if_late();
         }
         self.measure_entry(Entry::Syscall(call));
         self.update_time();
-        match self.check_budget_at_entry(|kernel| kernel.trace_syscall(number)) {
+        let (check, late) = self.check_request(|kernel| kernel.trace_syscall(number));
+        match check {
             BudgetCheck::Passed => self.dispatch(thread, call),
             BudgetCheck::NeedsCheck => {
                 self.with_check(thread, |kernel| kernel.dispatch_with_check(thread, call));
             }
             BudgetCheck::Exhausted => {}
+        }
+        if let Some(context) = late {
+            self.end_late_slice(thread, context);
         }
         self.leave();
     }
@@ -189,7 +199,8 @@ impl<A: Arch> Kernel<A> {
     }
 
     fn handle_fault_locked(&mut self, fault: Fault) {
-        if let Some(thread) = self.core.current
+        if !self.is_late()
+            && let Some(thread) = self.core.current
             && let Some(_) = self.try_fast_path(|kernel| kernel.fast_fault(thread, fault))
         {
             return;
@@ -197,12 +208,16 @@ impl<A: Arch> Kernel<A> {
         self.measure_entry(Entry::Fault(fault));
         self.update_time();
         if let Some(thread) = self.core.current {
-            match self.check_budget_at_entry(|kernel| kernel.trace_fault_entry(&fault)) {
+            let (check, late) = self.check_request(|kernel| kernel.trace_fault_entry(&fault));
+            match check {
                 BudgetCheck::Passed => self.raise(thread, fault),
                 BudgetCheck::NeedsCheck => {
                     self.with_check(thread, |kernel| kernel.raise(thread, fault));
                 }
                 BudgetCheck::Exhausted => {}
+            }
+            if let Some(context) = late {
+                self.end_late_slice(thread, context);
             }
         }
         self.leave();
@@ -213,6 +228,7 @@ impl<A: Arch> Kernel<A> {
         self.measure_entry(Entry::Fault(fault));
         self.update_time();
         self.trace_fault_entry(&fault);
+        let late = self.begin_late();
         if let Some(context) = self.core.current_context {
             self.charge_used_up(context);
         }
@@ -221,6 +237,9 @@ impl<A: Arch> Kernel<A> {
             self.core.raises_once = true;
             self.with_check(thread, |kernel| kernel.raise(thread, fault));
             self.core.raises_once = false;
+            if let Some(context) = late {
+                self.end_late_slice(thread, context);
+            }
         }
     }
 

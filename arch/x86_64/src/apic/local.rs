@@ -222,6 +222,19 @@ impl LocalApic {
         (first..=last).any(|index| self.read_at(Register::Requests, index) != 0)
     }
 
+    /// The same without the timer's interrupt.
+    pub fn is_pending_beside_timer(&self) -> bool {
+        let first = vectors::FIRST_USER as u32 / 32;
+        let last = vectors::TIMER as u32 / 32;
+        (first..=last).any(|index| {
+            let timer = match index == last {
+                true => 1 << (vectors::TIMER % 32),
+                false => 0,
+            };
+            self.read_at(Register::Requests, index) & !timer != 0
+        })
+    }
+
     /// Makes the timer count down once from the value of [`LocalApic::set_count`].
     pub fn use_count(&mut self) {
         self.write(Register::TimerDivide, Divide::VALUE::By1.value);

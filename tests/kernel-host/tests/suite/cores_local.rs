@@ -1,12 +1,8 @@
 //! Entries that concern one core only do not stop the others: they are done while another core is in the kernel. Without
 //! fast paths, as in kernels that are traced.
 
-use std::cell::Cell;
-use std::rc::Rc;
-
 use abi::Rights;
 use host_machine::{Budget, CPtr, Machine, Message, Spec, State, Task};
-use kernel::object::Fault;
 use kernel::time::Ticks;
 
 use crate::common::make_passive;
@@ -140,57 +136,4 @@ fn a_reply_without_budget_is_told_on_any_core() {
         assert_eq!(scene.machine.state(client), State::Calling);
         assert_eq!(scene.machine.state(scene.handler), State::Runnable);
     }
-}
-
-/// A thread whose core has waited for another one, for longer than its timeslice, makes its request in the next one without
-/// waiting again. Otherwise cores that keep others waiting could keep it from ever making it.
-#[test]
-fn a_request_is_made_although_the_wait_for_it_took_the_timeslice() {
-    let mut machine = Machine::with_cores(2);
-    machine.rest();
-    let notification = machine.notification();
-    let waiter = machine.spawn_on(THERE, Spec::new("waiter", 20).active());
-    machine.on(THERE, |machine| machine.wait(waiter, notification));
-    let task = machine.spawn_on(HERE, Spec::new("task", 20).budget(Budget::new(100, 100)));
-    let tries = Rc::new(Cell::new(0));
-    let count = tries.clone();
-    machine.before_calls = Some(Box::new(move |_| count.set(count.get() + 1)));
-    let is_local = machine.on(HERE, |machine| {
-        machine.is_done_beside(THERE, Ticks(250), |machine| {
-            machine.signal(task, notification);
-        })
-    });
-    assert!(!is_local);
-    assert_eq!(tries.get(), 1);
-    assert_eq!(machine.state(waiter), State::Runnable);
-    assert_eq!(
-        machine.on(HERE, |machine| machine.running().to_string()),
-        "task"
-    );
-}
-
-/// A debug exception whose wait took the timeslice is told, although another thread is next: its instruction is not executed
-/// again.
-#[test]
-fn a_debug_exception_is_told_although_the_wait_took_the_timeslice() {
-    let mut machine = Machine::with_cores(2);
-    machine.rest();
-    let (endpoint, reply) = (machine.endpoint(), machine.reply());
-    let handler = machine.spawn_on(THERE, Spec::new("handler", 20).active());
-    machine.on(THERE, |machine| machine.recv(handler, endpoint, reply));
-    let spec = Spec::new("task", 20).fault_handler(endpoint);
-    let task = machine.spawn_on(HERE, spec.budget(Budget::new(100, 100)));
-    machine.spawn_on(HERE, Spec::new("peer", 20).active());
-    let fault = Fault::UserException { number: 1, code: 0 };
-    machine.on(HERE, |machine| {
-        machine.is_done_beside(THERE, Ticks(250), |machine| {
-            machine.debug_exception(task, fault);
-        })
-    });
-    assert_eq!(machine.state(task), State::Calling);
-    assert_eq!(machine.state(handler), State::Runnable);
-    assert_eq!(
-        machine.on(HERE, |machine| machine.running().to_string()),
-        "peer"
-    );
 }

@@ -11,6 +11,8 @@ mod contexts;
 #[cfg(feature = "smp")]
 mod cores;
 #[cfg(feature = "smp")]
+mod cores_late;
+#[cfg(feature = "smp")]
 mod cores_local;
 #[cfg(feature = "smp")]
 mod cores_remote;

@@ -61,6 +61,53 @@ proptest! {
     }
 }
 
+/// Plays a history in which a core waits for the entry lock, for so long, at the system calls of a step.
+fn play_late(history: &[(usize, Step, u64)], fast: bool, limited: bool, late: bool) {
+    let mut system = TestSystem::of(Machine::with_cores(CORES));
+    if limited {
+        system.limit_calls();
+    }
+    let machine = &mut system.machine;
+    machine.others_are_late = late;
+    machine.calls_are_slow = late;
+    for core in 0..CORES {
+        let arch = &mut machine.kernel_of(core).arch;
+        arch.fast_paths = fast;
+        arch.time_per_look = Ticks(core as u64);
+    }
+    for (core, step, wait) in history {
+        let machine = &mut system.machine;
+        machine.turn_to(*core);
+        if !late {
+            machine.advance(0);
+        }
+        let wait = *wait;
+        if let Step::Act(Act::Fault(_)) = step {
+            machine.stall(wait);
+            machine.kernel.pretend_wait();
+        } else if wait > 0 {
+            machine.before_calls = Some(Box::new(move |machine| {
+                machine.stall(wait);
+                machine.kernel.pretend_wait();
+            }));
+        }
+        system.step(step);
+        system.machine.before_calls = None;
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn invariants_hold_when_requests_are_late(
+        (fast, limited, late) in any::<(bool, bool, bool)>(),
+        history in prop::collection::vec((0..CORES, step(), prop_oneof![Just(0), 1u64..400]), 1..150),
+    ) {
+        play_late(&history, fast, limited, late);
+    }
+}
+
 proptest! {
     #![proptest_config(config())]
 

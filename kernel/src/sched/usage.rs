@@ -51,10 +51,15 @@ impl<A: Arch> Scheduler<A> {
         cfg!(feature = "bench") && self.core.measurement.running
     }
 
-    /// Whether entries are measured or traced, so that none takes a fast path.
+    /// Whether entries are measured or traced, so that none takes a fast path. A field only where entries can be traced: a
+    /// kernel that reads it is compiled with one argument more for many functions on ARMv7, whose address of the kernel is
+    /// otherwise a constant in them.
     #[inline(always)]
     pub(crate) fn is_observed(&self) -> bool {
-        cfg!(any(feature = "bench", feature = "tracing")) && self.core.is_observed
+        match cfg!(feature = "tracing") {
+            true => self.core.is_observed,
+            false => self.is_measured(),
+        }
     }
 
     /// Entries are measured or traced from now on, or are no longer.

@@ -1,13 +1,14 @@
-//! User-level schedulers of two cores: what the dispatcher of the crate `dispatcher` makes of decisions for both; and two
-//! schedulers beside each other, with a core or two each.
+//! User-level schedulers of two cores: what the dispatcher of the crate `dispatcher` makes of decisions for both, with each
+//! source of time; and two schedulers beside each other, with a core or two each.
 
+use crate::support::sources::{beside_others, with_each_source};
 use crate::support::{ABOVE, BELOW, CONFINED_RADIX, Outcome, SLICE, Test, ms};
 use crate::{check, check_eq};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
-use dispatcher::source::YieldToTimeout;
+use dispatcher::source::{Source, YieldToTimeout};
 use dispatcher::{Configuration, Counts, Dispatcher, Event, Job};
 use schedulers::{Arrivals, Cluster, Duration, LowTasks, Overrun, Task, TaskId, Unchecked};
-use userlib::cap::{SchedControl, SchedParameters};
+use userlib::cap::{SchedContext, SchedControl, SchedParameters};
 use userlib::time::Load;
 use userlib::{CPtr, Environment, Microseconds, Result};
 
@@ -29,7 +30,7 @@ tests![
 /// The time from the creation of a dispatcher to the first releases, in which all tasks are made.
 const START: Microseconds = ms(30);
 
-type OnCores<const CORES: usize> = Dispatcher<CORES, 3, YieldToTimeout>;
+type OnCores<const CORES: usize, S> = Dispatcher<CORES, 3, S>;
 
 /// What became of jobs: completed in time, late, and aborted ones of each task; and overruns of all.
 #[derive(Default)]
@@ -40,25 +41,36 @@ struct Jobs {
     overruns: usize,
 }
 
-/// A dispatcher for the first cores.
-fn dispatcher<const CORES: usize>(test: &mut Test) -> Result<OnCores<CORES>> {
+/// A dispatcher for the first cores, with a source of time.
+fn with_source<const CORES: usize, S: Source>(
+    test: &mut Test,
+    source: impl FnOnce(&mut Environment, SchedContext) -> Result<S>,
+) -> Result<OnCores<CORES, S>> {
     let controls = core::array::from_fn(|core| test.control_of(core));
-    dispatcher_of(test, controls)
+    dispatcher(test, controls, source)
 }
 
 /// A dispatcher for the cores of these capabilities, of which the first is the environment's.
-fn dispatcher_of<const CORES: usize>(
+fn dispatcher<const CORES: usize, S: Source>(
     environment: &mut Environment,
     controls: [SchedControl; CORES],
-) -> Result<OnCores<CORES>> {
+    source: impl FnOnce(&mut Environment, SchedContext) -> Result<S>,
+) -> Result<OnCores<CORES, S>> {
     let configuration = Configuration {
         controls,
         priority: BELOW,
     };
-    let cluster = Cluster::new(LowTasks::Stop);
-    Dispatcher::new(environment, cluster, configuration, |_, context| {
-        Ok(YieldToTimeout::new(context))
-    })
+    Dispatcher::new(
+        environment,
+        Cluster::new(LowTasks::Stop),
+        configuration,
+        source,
+    )
+}
+
+/// The source of time where one suffices.
+fn yield_to_timeout(_: &mut Environment, context: SchedContext) -> Result<YieldToTimeout> {
+    Ok(YieldToTimeout::new(context))
 }
 
 /// A task whose jobs are aborted when they exceed their budget.
@@ -72,9 +84,9 @@ fn periodic(period: Microseconds, budget: Microseconds) -> Task {
     }
 }
 
-fn add<const CORES: usize>(
+fn add<const CORES: usize, S: Source>(
     environment: &mut Environment,
-    dispatcher: &mut OnCores<CORES>,
+    dispatcher: &mut OnCores<CORES, S>,
     task: Task,
     work: impl FnMut(&Job) + Copy + Send + 'static,
 ) -> TaskId {
@@ -82,12 +94,12 @@ fn add<const CORES: usize>(
     added.expect("the cluster has room and the kernel has memory")
 }
 
-/// Runs the tasks for so long after the first releases.
-fn run<const CORES: usize>(
+/// Runs the tasks for so long after the first releases; returns also the source of time.
+fn run<const CORES: usize, S: Source>(
     environment: &Environment,
-    mut dispatcher: OnCores<CORES>,
+    mut dispatcher: OnCores<CORES, S>,
     time: Microseconds,
-) -> Result<(Jobs, Counts)> {
+) -> Result<(Jobs, Counts, S)> {
     let until = dispatcher.now() + Duration((START + time).0);
     let mut jobs = Jobs::default();
     dispatcher.run(environment, until, |event| match event {
@@ -103,15 +115,17 @@ fn run<const CORES: usize>(
         _ => {}
     })?;
     let counts = dispatcher.counts();
-    dispatcher.stop()?;
-    Ok((jobs, counts))
+    Ok((jobs, counts, dispatcher.stop()?))
 }
 
 /// Two jobs that wait for each other, busily.
-fn meeting<const CORES: usize>(test: &mut Test) -> Outcome<Jobs> {
+fn meeting<const CORES: usize, S: Source>(
+    test: &mut Test,
+    load: Load,
+    mut dispatcher: OnCores<CORES, S>,
+) -> Outcome<(Jobs, S)> {
     static THERE: AtomicUsize = AtomicUsize::new(0);
-    let load = Load::calibrate(&test.clock);
-    let mut dispatcher = dispatcher::<CORES>(test)?;
+    THERE.store(0, Relaxed);
     for number in 0..2 {
         add(test, &mut dispatcher, periodic(ms(40), ms(15)), move |_| {
             THERE.fetch_or(1 << number, Relaxed);
@@ -120,25 +134,33 @@ fn meeting<const CORES: usize>(test: &mut Test) -> Outcome<Jobs> {
             }
         });
     }
-    Ok(run(test, dispatcher, ms(35))?.0)
+    let (jobs, _, source) = run(test, dispatcher, ms(35))?;
+    Ok((jobs, source))
+}
+
+fn together<S: Source>(test: &mut Test, load: Load, dispatcher: OnCores<2, S>) -> Outcome<S> {
+    let (jobs, source) = meeting(test, load, dispatcher)?;
+    check_eq!((jobs.good, jobs.aborted), ([1, 1, 0], [0, 0, 0]));
+    Ok(source)
 }
 
 fn jobs_of_two_cores_run_at_the_same_time(test: &mut Test) -> Outcome {
-    let jobs = meeting::<2>(test)?;
-    check_eq!((jobs.good, jobs.aborted), ([1, 1, 0], [0, 0, 0]));
-    Ok(())
+    let load = Load::calibrate(&test.clock);
+    with_each_source!(test, with_source::<2, _>, |test, dispatcher| together(
+        test, load, dispatcher
+    ))
 }
 
 /// A negative control: the first one waits until it is aborted.
 fn on_one_core_they_do_not(test: &mut Test) -> Outcome {
-    let jobs = meeting::<1>(test)?;
+    let load = Load::calibrate(&test.clock);
+    let dispatcher = with_source::<1, _>(test, yield_to_timeout)?;
+    let (jobs, _) = meeting(test, load, dispatcher)?;
     check_eq!((jobs.good, jobs.aborted), ([0, 1, 0], [1, 0, 0]));
     Ok(())
 }
 
-fn a_displaced_job_goes_on_on_the_other_core(test: &mut Test) -> Outcome {
-    let load = Load::calibrate(&test.clock);
-    let mut dispatcher = dispatcher::<2>(test)?;
+fn displaced<S: Source>(test: &mut Test, load: Load, mut dispatcher: OnCores<2, S>) -> Outcome<S> {
     // In virtual time two busy cores have half of the speed.
     for (period, budget, work) in [(20, 10, 3), (30, 14, 5), (60, 50, 15)] {
         add(
@@ -148,7 +170,7 @@ fn a_displaced_job_goes_on_on_the_other_core(test: &mut Test) -> Outcome {
             move |_| load.work_in_turns(ms(work)),
         );
     }
-    let (jobs, counts) = run(test, dispatcher, ms(238))?;
+    let (jobs, counts, source) = run(test, dispatcher, ms(238))?;
     check_eq!((jobs.late, jobs.aborted), ([0; 3], [0; 3]));
     check!(
         jobs.good[0] >= 11 && jobs.good[1] >= 7 && jobs.good[2] >= 3,
@@ -156,17 +178,27 @@ fn a_displaced_job_goes_on_on_the_other_core(test: &mut Test) -> Outcome {
         jobs.good
     );
     check!(counts.migrations > 0, "no job migrates");
-    Ok(())
+    Ok(source)
+}
+
+fn a_displaced_job_goes_on_on_the_other_core(test: &mut Test) -> Outcome {
+    let load = Load::calibrate(&test.clock);
+    with_each_source!(test, with_source::<2, _>, |test, dispatcher| displaced(
+        test, load, dispatcher
+    ))
 }
 
 /// Two tasks whose jobs compute until they are aborted, and a third one whose jobs are short. Returns also in how many jobs
 /// of each of the two the other's went on.
-fn endless<const CORES: usize>(test: &mut Test) -> Outcome<(Jobs, [usize; 2])> {
+fn endless<const CORES: usize, S: Source>(
+    test: &mut Test,
+    load: Load,
+    mut dispatcher: OnCores<CORES, S>,
+) -> Outcome<(Jobs, [usize; 2], S)> {
     static STEPS: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
     static MET: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
-    let load = Load::calibrate(&test.clock);
-    let mut dispatcher = dispatcher::<CORES>(test)?;
     for number in 0..2 {
+        MET[number].store(0, Relaxed);
         add(test, &mut dispatcher, periodic(ms(40), ms(6)), move |_| {
             let before = STEPS[1 - number].load(Relaxed);
             let mut met = false;
@@ -183,21 +215,31 @@ fn endless<const CORES: usize>(test: &mut Test) -> Outcome<(Jobs, [usize; 2])> {
     add(test, &mut dispatcher, periodic(ms(40), ms(20)), move |_| {
         load.work_in_turns(ms(2))
     });
-    let (jobs, _) = run(test, dispatcher, ms(155))?;
-    Ok((jobs, [0, 1].map(|number| MET[number].load(Relaxed))))
+    let (jobs, _, source) = run(test, dispatcher, ms(155))?;
+    let met = MET.each_ref().map(|count| count.load(Relaxed));
+    Ok((jobs, met, source))
 }
 
-fn jobs_of_both_cores_are_aborted(test: &mut Test) -> Outcome {
-    let (jobs, met) = endless::<2>(test)?;
+fn aborted<S: Source>(test: &mut Test, load: Load, dispatcher: OnCores<2, S>) -> Outcome<S> {
+    let (jobs, met, source) = endless(test, load, dispatcher)?;
     check_eq!((jobs.good, jobs.aborted), ([0, 0, 4], [4, 4, 0]));
     // Each time on two cores.
     check_eq!(met, [4, 4]);
-    Ok(())
+    Ok(source)
+}
+
+fn jobs_of_both_cores_are_aborted(test: &mut Test) -> Outcome {
+    let load = Load::calibrate(&test.clock);
+    with_each_source!(test, with_source::<2, _>, |test, dispatcher| aborted(
+        test, load, dispatcher
+    ))
 }
 
 /// A negative control: the same jobs on one core are aborted one after the other.
 fn on_one_core_they_are_aborted_in_turn(test: &mut Test) -> Outcome {
-    let (jobs, met) = endless::<1>(test)?;
+    let load = Load::calibrate(&test.clock);
+    let dispatcher = with_source::<1, _>(test, yield_to_timeout)?;
+    let (jobs, met, _) = endless(test, load, dispatcher)?;
     check_eq!((jobs.good, jobs.aborted), ([0, 0, 4], [4, 4, 0]));
     check_eq!(met, [0, 0]);
     Ok(())
@@ -205,10 +247,9 @@ fn on_one_core_they_are_aborted_in_turn(test: &mut Test) -> Outcome {
 
 /// A job on the other core has more than the time that it needs, which is twice its work in virtual time, but less than that
 /// and what the thread of higher priority takes meanwhile.
-fn a_higher_priority_thread_on_another_core_uses_up_no_budget(test: &mut Test) -> Outcome {
+fn urgent<S: Source>(test: &mut Test, load: Load, mut dispatcher: OnCores<2, S>) -> Outcome<S> {
     static OTHER_CORE: AtomicUsize = AtomicUsize::new(0);
-    let load = Load::calibrate(&test.clock);
-    let mut dispatcher = dispatcher::<2>(test)?;
+    OTHER_CORE.store(0, Relaxed);
     for (period, budget) in [(119, 60), (120, 24)] {
         add(
             test,
@@ -226,12 +267,19 @@ fn a_higher_priority_thread_on_another_core_uses_up_no_budget(test: &mut Test) -
     })?;
     test.control_of(1).configure(urgent.sched_context, &time)?;
     urgent.start()?;
-    let (jobs, _) = run(test, dispatcher, ms(475))?;
+    let (jobs, _, source) = run(test, dispatcher, ms(475))?;
     urgent.tcb.suspend()?;
     check_eq!(jobs.aborted, [0; 3]);
     check!(jobs.good[0] >= 3 && jobs.good[1] >= 3, "{:?}", jobs.good);
     check!(OTHER_CORE.load(Relaxed) > 30);
-    Ok(())
+    Ok(source)
+}
+
+fn a_higher_priority_thread_on_another_core_uses_up_no_budget(test: &mut Test) -> Outcome {
+    let load = Load::calibrate(&test.clock);
+    beside_others!(test, with_source::<2, _>, |test, dispatcher| urgent(
+        test, load, dispatcher
+    ))
 }
 
 /// Of all capabilities of a scheduler beside another, one can configure contexts.
@@ -312,7 +360,7 @@ fn schedule<const CORES: usize>(
     load: Load,
     is_endless: bool,
 ) -> Result<Jobs> {
-    let mut dispatcher = dispatcher_of(&mut environment, controls)?;
+    let mut dispatcher = dispatcher(&mut environment, controls, yield_to_timeout)?;
     for (number, (period, budget, work)) in TASKS.into_iter().enumerate() {
         let mut task = periodic(ms(period), ms(budget));
         let is_endless = is_endless && number == 0;
@@ -360,7 +408,7 @@ fn an_overrun_in_one_of_them_leaves_the_other_alone(test: &mut Test) -> Outcome 
 
 /// It needs four cores.
 fn clusters_of_two_cores_keep_their_deadlines_beside_each_other(test: &mut Test) -> Outcome {
-    if test.boot_info().nodes < 4 {
+    if !test.has_four_cores() {
         return Ok(());
     }
     beside::<2>(test, false)?;
@@ -369,7 +417,7 @@ fn clusters_of_two_cores_keep_their_deadlines_beside_each_other(test: &mut Test)
 
 /// The same. The others of its own cluster have one core left.
 fn an_overrun_in_one_of_those_leaves_the_other_alone(test: &mut Test) -> Outcome {
-    if test.boot_info().nodes < 4 {
+    if !test.has_four_cores() {
         return Ok(());
     }
     beside::<2>(test, true)?;

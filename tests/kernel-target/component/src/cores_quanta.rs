@@ -39,12 +39,8 @@ fn all_deadlines_are_kept_on_two_cores(test: &mut Test) -> Outcome {
     keep_deadlines::<2>(test)
 }
 
-fn has_four_cores(test: &Test) -> bool {
-    test.boot_info().nodes >= 4
-}
-
 fn all_deadlines_are_kept_on_four_cores(test: &mut Test) -> Outcome {
-    match has_four_cores(test) {
+    match test.has_four_cores() {
         true => keep_deadlines::<4>(test),
         false => Ok(()),
     }
@@ -61,7 +57,7 @@ fn tasks_run_in_their_quanta_on_two_cores(test: &mut Test) -> Outcome {
 }
 
 fn tasks_run_in_their_quanta_on_four_cores(test: &mut Test) -> Outcome {
-    match has_four_cores(test) {
+    match test.has_four_cores() {
         true => run_in_quanta::<4>(test),
         false => Ok(()),
     }

@@ -147,7 +147,7 @@ fn threads_on_two_cores_run_as_in_simso(test: &mut Test) -> Outcome {
 
 /// It needs four cores.
 fn threads_on_four_cores_run_as_in_simso(test: &mut Test) -> Outcome {
-    match test.boot_info().nodes >= 4 {
+    match test.has_four_cores() {
         true => all_run_as_in_simso::<4>(test, 3),
         false => Ok(()),
     }

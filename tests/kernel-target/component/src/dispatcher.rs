@@ -1,21 +1,21 @@
 //! User-level schedulers: what the dispatcher of the crate `dispatcher` makes of reports and decisions, with each source of
 //! time.
 
-use crate::support::events::{forget, note, noted};
-use crate::support::{ABOVE, BELOW, Outcome, Test, fail, ms, us, work};
+use crate::support::events::{note, noted};
+use crate::support::sources::{beside_others, with_each_source};
+use crate::support::{ABOVE, BELOW, Outcome, Test, ms, us, work};
 use crate::{check, check_eq};
 use core::hint::black_box;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use dispatcher::source::{OwnTimer, SharedTimer, Source, TimeoutFaults, YieldToTimeout};
+use dispatcher::source::Source;
 use dispatcher::{Configuration, Dispatcher, Event, Job};
 use schedulers::{
     Arrivals, Cluster, Duration, Error, LowTasks, OneCore, Overrun, Task, TaskId, Unchecked,
 };
-use userlib::cap::{Endpoint, Notification, Reply, SchedContext, SchedParameters};
-use userlib::drivers::Alarm;
+use userlib::cap::{Notification, SchedContext, SchedParameters};
 use userlib::fault::Outcome as Ended;
-use userlib::time::{Load, TimeClient, TimeServer};
-use userlib::{Environment, Microseconds, Result, Rights, runtime};
+use userlib::time::Load;
+use userlib::{Environment, Microseconds, Result, runtime};
 
 tests![
     jobs_over_their_budgets_are_aborted_and_begin_anew,
@@ -42,63 +42,6 @@ fn with_source<S: Source>(
         priority: BELOW,
     };
     Dispatcher::new(test, Cluster::new(LowTasks::Stop), configuration, source)
-}
-
-/// Runs a scenario, a function of a dispatcher that returns the source of time, with each source that permits threads of
-/// higher priority on the core.
-macro_rules! beside_others {
-    ($test:ident, $scenario:expr) => {{
-        forget();
-        let dispatcher = with_source($test, |_, context| Ok(YieldToTimeout::new(context)))?;
-        $scenario($test, dispatcher)?;
-        if let Some(alarm) = alarm($test)? {
-            forget();
-            let clock = $test.clock.clone();
-            let dispatcher = with_source($test, |environment, _| {
-                OwnTimer::new(environment, alarm, clock)
-            })?;
-            let alarm = $scenario($test, dispatcher)?.release($test)?;
-            forget();
-            let (clock, client) = ($test.clock.clone(), time_server($test, alarm)?);
-            let dispatcher = with_source($test, |_, _| Ok(SharedTimer::new(clock, client)))?;
-            $scenario($test, dispatcher)?;
-        }
-        Ok(())
-    }};
-}
-
-/// The same with each source.
-macro_rules! with_each_source {
-    ($test:ident, $scenario:expr) => {{
-        forget();
-        let (clock, control) = ($test.clock.clone(), $test.sched_control);
-        let dispatcher = with_source($test, |_, _| Ok(TimeoutFaults::new(clock, control)))?;
-        $scenario($test, dispatcher)?;
-        beside_others!($test, $scenario)
-    }};
-}
-
-/// The timer, if users have it: not every kernel gives it to them, and on i.MX boards the runner has its registers.
-fn alarm(test: &mut Test) -> Result<Option<Alarm>> {
-    let is_there =
-        Alarm::IS_THERE && !cfg!(any(feature = "devices-imx31", feature = "devices-imx6"));
-    is_there.then(|| Alarm::open(test)).transpose()
-}
-
-/// The same timer behind a server, whose client is the test's first thread.
-fn time_server(test: &mut Test, alarm: Alarm) -> Result<TimeClient> {
-    let wake: Notification = test.create()?;
-    test.tcb.bind_notification(wake)?;
-    let (requests, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
-    let interrupt = alarm.notification();
-    let server = TimeServer::new(alarm, test.clock.clone(), [wake]);
-    let server = test.thread(ABOVE, move || {
-        let Err(error) = server.serve(requests, reply);
-        fail(format_args!("{error:?}"));
-    })?;
-    server.tcb.bind_notification(interrupt)?;
-    server.start()?;
-    Ok(TimeClient(test.allocator.mint(requests, Rights::ALL, 1)?))
 }
 
 /// A task with this period and budget, whose first job is released `after` the others.
@@ -164,7 +107,7 @@ fn runaway<S: Source>(test: &mut Test, mut dispatcher: Dispatcher<1, 3, S>) -> O
 }
 
 fn jobs_over_their_budgets_are_aborted_and_begin_anew(test: &mut Test) -> Outcome {
-    with_each_source!(test, runaway)
+    with_each_source!(test, with_source, runaway)
 }
 
 fn faulting<S: Source>(test: &mut Test, mut dispatcher: Dispatcher<1, 3, S>) -> Outcome<S> {
@@ -189,7 +132,7 @@ fn faulting<S: Source>(test: &mut Test, mut dispatcher: Dispatcher<1, 3, S>) -> 
 }
 
 fn a_task_that_faults_is_removed_and_the_others_go_on(test: &mut Test) -> Outcome {
-    with_each_source!(test, faulting)
+    with_each_source!(test, with_source, faulting)
 }
 
 /// The job with the earlier deadline waits for a signal of the other.
@@ -230,7 +173,7 @@ fn waiting<S: Source>(test: &mut Test, mut dispatcher: Dispatcher<1, 3, S>) -> O
 }
 
 fn another_job_runs_while_one_waits(test: &mut Test) -> Outcome {
-    with_each_source!(test, waiting)
+    with_each_source!(test, with_source, waiting)
 }
 
 /// A periodic task reports three arrivals in a row: the first job is released at once, the second a period later, and
@@ -266,7 +209,7 @@ fn arriving<S: Source>(test: &mut Test, mut dispatcher: Dispatcher<1, 3, S>) -> 
 }
 
 fn sporadic_jobs_come_when_they_are_reported(test: &mut Test) -> Outcome {
-    with_each_source!(test, arriving)
+    with_each_source!(test, with_source, arriving)
 }
 
 /// A job with a later deadline runs as `section` says when one with an earlier deadline is released; both note that, and
@@ -300,7 +243,7 @@ fn order<S: Source>(
 fn an_earlier_deadline_preempts(test: &mut Test) -> Outcome {
     let startup = test.startup;
     let section = move |_: &Job| work(startup, ms(5));
-    with_each_source!(test, |test, dispatcher| order(
+    with_each_source!(test, with_source, |test, dispatcher| order(
         test, dispatcher, "el", section
     ))
 }
@@ -313,7 +256,7 @@ fn a_section_without_preemption_keeps_the_core(test: &mut Test) -> Outcome {
             note('n');
         });
     };
-    with_each_source!(test, |test, dispatcher| order(
+    with_each_source!(test, with_source, |test, dispatcher| order(
         test, dispatcher, "nel", section
     ))
 }
@@ -324,7 +267,7 @@ fn a_job_with_an_earlier_deadline_goes_on(test: &mut Test) -> Outcome {
         job.set_deadline(us(1));
         work(startup, ms(5));
     };
-    with_each_source!(test, |test, dispatcher| order(
+    with_each_source!(test, with_source, |test, dispatcher| order(
         test, dispatcher, "le", section
     ))
 }
@@ -346,7 +289,7 @@ fn replaced<S: Source>(test: &mut Test, mut dispatcher: Dispatcher<1, 3, S>) -> 
 }
 
 fn a_removed_task_leaves_room_for_another(test: &mut Test) -> Outcome {
-    with_each_source!(test, replaced)
+    with_each_source!(test, with_source, replaced)
 }
 
 /// Two tasks whose jobs need nearly all of their budgets, and a thread of higher priority that takes three milliseconds of
@@ -385,5 +328,7 @@ fn urgent<S: Source>(
 
 fn higher_priority_threads_use_up_no_budgets(test: &mut Test) -> Outcome {
     let load = Load::calibrate(&test.clock);
-    beside_others!(test, |test, dispatcher| urgent(test, load, dispatcher))
+    beside_others!(test, with_source, |test, dispatcher| urgent(
+        test, load, dispatcher
+    ))
 }

@@ -17,6 +17,11 @@ impl Test {
         1..self.boot_info().nodes.min(names::SCHED_CONTROLS.len() + 1)
     }
 
+    /// Whether there are four cores, which some tests need.
+    pub fn has_four_cores(&self) -> bool {
+        self.boot_info().nodes >= 4
+    }
+
     /// The capability to configure scheduling contexts of a core.
     pub fn control_of(&self, core: usize) -> SchedControl {
         match core.checked_sub(1) {

@@ -16,6 +16,7 @@ pub mod protocol;
 pub mod quanta;
 mod random;
 mod refusals;
+pub mod sources;
 mod test;
 mod threads;
 pub mod timer;

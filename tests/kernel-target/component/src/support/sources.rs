@@ -1,0 +1,70 @@
+//! Sources of time of user-level schedulers, for tests with each of them.
+
+use super::{ABOVE, Test, fail};
+use userlib::cap::{Endpoint, Notification, Reply};
+use userlib::drivers::Alarm;
+use userlib::time::{TimeClient, TimeServer};
+use userlib::{Result, Rights};
+
+/// Runs a scenario, a function of a dispatcher that returns the source of time, with each source that permits threads of
+/// higher priority on the core. `$make` makes a dispatcher with a source.
+macro_rules! beside_others {
+    ($test:ident, $make:expr, $scenario:expr) => {{
+        use ::dispatcher::source::{OwnTimer, SharedTimer, YieldToTimeout};
+        use $crate::support::{events::forget, sources};
+        forget();
+        let dispatcher = $make($test, |_, context| Ok(YieldToTimeout::new(context)))?;
+        $scenario($test, dispatcher)?;
+        if let Some(alarm) = sources::alarm($test)? {
+            forget();
+            let clock = $test.clock.clone();
+            let dispatcher = $make($test, |environment, _| {
+                OwnTimer::new(environment, alarm, clock)
+            })?;
+            let alarm = $scenario($test, dispatcher)?.release($test)?;
+            forget();
+            let (clock, client) = ($test.clock.clone(), sources::time_server($test, alarm)?);
+            let dispatcher = $make($test, |_, _| Ok(SharedTimer::new(clock, client)))?;
+            $scenario($test, dispatcher)?;
+        }
+        Ok(())
+    }};
+}
+
+/// The same with each source.
+macro_rules! with_each_source {
+    ($test:ident, $make:expr, $scenario:expr) => {{
+        $crate::support::events::forget();
+        let (clock, control) = ($test.clock.clone(), $test.sched_control);
+        let dispatcher = $make($test, |_, _| {
+            Ok(::dispatcher::source::TimeoutFaults::new(clock, control))
+        })?;
+        $scenario($test, dispatcher)?;
+        $crate::support::sources::beside_others!($test, $make, $scenario)
+    }};
+}
+
+pub(crate) use {beside_others, with_each_source};
+
+/// The timer, if users have it: not every kernel gives it to them, and on i.MX boards the runner has its registers.
+pub fn alarm(test: &mut Test) -> Result<Option<Alarm>> {
+    let is_there =
+        Alarm::IS_THERE && !cfg!(any(feature = "devices-imx31", feature = "devices-imx6"));
+    is_there.then(|| Alarm::open(test)).transpose()
+}
+
+/// The same timer behind a server, whose client is the test's first thread.
+pub fn time_server(test: &mut Test, alarm: Alarm) -> Result<TimeClient> {
+    let wake: Notification = test.create()?;
+    test.tcb.bind_notification(wake)?;
+    let (requests, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
+    let interrupt = alarm.notification();
+    let server = TimeServer::new(alarm, test.clock.clone(), [wake]);
+    let server = test.thread(ABOVE, move || {
+        let Err(error) = server.serve(requests, reply);
+        fail(format_args!("{error:?}"));
+    })?;
+    server.tcb.bind_notification(interrupt)?;
+    server.start()?;
+    Ok(TimeClient(test.allocator.mint(requests, Rights::ALL, 1)?))
+}

@@ -1,11 +1,11 @@
-//! A server that two clusters of one core share: what the guard of the crate `dispatcher` makes of calls, replies, ends of
-//! budgets, and preemption.
+//! A server that clusters of one core share: what the guard of the crate `dispatcher` makes of calls, replies, ends of budgets,
+//! and preemption.
 
 use crate::support::lending::{
     ABORTED, DRAINED, ENOUGH, FAULTED, HIGHEST, LOST, ORDER, ORPHAN, PREEMPTED, SERVED, TASKS, add,
     client, run, wait_behind_a_preempted_lender,
 };
-use crate::support::{BELOW, Outcome, PRIORITY, Test, arch, ms, spin};
+use crate::support::{BELOW, Outcome, PRIORITY, Test, arch, ms, spin, us};
 use crate::{check, check_eq};
 use core::array;
 use core::cmp::Reverse;
@@ -20,6 +20,8 @@ tests![
     if abi::config::SMP;
     a_request_drains_no_more_than_the_bound,
     in_order_of_arrival_it_drains_more,
+    with_four_clusters_it_drains_no_more_than_the_bound,
+    with_four_clusters_it_drains_more_in_order_of_arrival,
     a_request_is_aborted_in_service_and_finished_by_others,
     a_cluster_of_an_aborted_request_waits,
     in_order_of_arrival_it_does_not,
@@ -47,8 +49,20 @@ static BEGUN: AtomicUsize = AtomicUsize::new(0);
 /// A request on which the server faults.
 const FATAL: usize = 1000;
 
-/// A guard whose server takes this time for each request.
+/// A guard of two clusters whose server takes this time for each request.
 fn guard<Q>(test: &mut Test, queues: Q, service: Microseconds) -> Outcome<(Shared<Q>, Load)>
+where
+    Q: SharedServer<Priority = Reverse<u8>>,
+{
+    guard_of(test, queues, service)
+}
+
+/// The same for any number of clusters.
+fn guard_of<Q, const CLUSTERS: usize>(
+    test: &mut Test,
+    queues: Q,
+    service: Microseconds,
+) -> Outcome<(Guard<Q, CLUSTERS, 1, TASKS>, Load)>
 where
     Q: SharedServer<Priority = Reverse<u8>>,
 {
@@ -69,17 +83,23 @@ where
     Ok((guard, load))
 }
 
-/// The most that a request of a high-priority client drains while eight others call without pause.
-fn worst<Q>(test: &mut Test, queues: Q) -> Outcome<usize>
+/// The most that a request of a high-priority client drains while others call without pause: eight of two clusters, or eighteen
+/// of four.
+fn worst<Q, const CLUSTERS: usize>(
+    test: &mut Test,
+    queues: Q,
+    service: Microseconds,
+) -> Outcome<usize>
 where
     Q: SharedServer<Priority = Reverse<u8>> + Send + 'static,
 {
     const REQUESTS: usize = 9;
     static DONE: AtomicUsize = AtomicUsize::new(0);
-    let (mut guard, _) = guard(test, queues, SERVICE)?;
-    let mut threads = [None; 2 * TASKS - 1];
+    let (mut guard, _) = guard_of::<_, CLUSTERS>(test, queues, service)?;
+    let mut threads = [None; 4 * TASKS];
+    let threads = &mut threads[..CLUSTERS * TASKS - 1];
     for (index, thread) in threads.iter_mut().enumerate() {
-        let client = client(index % 2, (index / 2) as u16);
+        let client = client(index % CLUSTERS, (index / CLUSTERS) as u16);
         let work = move |caller: Caller| {
             let mut failed = 0;
             while index != 0 || DONE.load(Relaxed) < REQUESTS {
@@ -100,7 +120,7 @@ where
         *thread = Some(add(test, &mut guard, client, priority, time, work)?);
     }
     run(test, guard)?;
-    for thread in threads.into_iter().flatten() {
+    for thread in threads.iter().flatten() {
         thread.start()?;
     }
     check!(
@@ -112,25 +132,57 @@ where
 }
 
 const SERVICE: Microseconds = ms(2);
-/// The service, and what passing on and changes of the lender cost on a debug kernel.
-const LONGEST: usize = 2_200;
-/// (1 + 2 C K) L for two clusters of one core.
-const BOUND: usize = 5 * LONGEST;
+/// What passing on and changes of the lender add to a service on a debug kernel.
+const OVERHEAD: Microseconds = us(200);
+/// (1 + 2 C K) L for clusters of one core.
+const fn bound(clusters: usize, service: Microseconds) -> usize {
+    (1 + 2 * clusters) * (service.0 + OVERHEAD.0) as usize
+}
 const BUDGET: Microseconds = ms(25);
 
 fn a_request_drains_no_more_than_the_bound(test: &mut Test) -> Outcome {
-    let drained = worst(test, ByProtocol::new())?;
+    keeps_bound::<2>(test, SERVICE)
+}
+
+fn keeps_bound<const CLUSTERS: usize>(test: &mut Test, service: Microseconds) -> Outcome {
+    let queues = McIpc::<Reverse<u8>, CLUSTERS, 1, TASKS>::new();
+    let drained = worst::<_, CLUSTERS>(test, queues, service)?;
+    let bound = bound(CLUSTERS, service);
     // It waits at least for the request in service and its own.
-    check!(drained > SERVICE.0 as usize, "{drained} us are too few");
-    check!(drained <= BOUND, "{drained} us are more than {BOUND}");
+    check!(drained > service.0 as usize, "{drained} us are too few");
+    check!(drained <= bound, "{drained} us are more than {bound}");
     Ok(())
 }
 
 /// A negative control of the bound.
 fn in_order_of_arrival_it_drains_more(test: &mut Test) -> Outcome {
-    let drained = worst(test, ByArrival::new(Discipline::Fifo))?;
-    check!(drained > BOUND, "{drained} us");
+    exceeds_bound::<2>(test, SERVICE)
+}
+
+fn exceeds_bound<const CLUSTERS: usize>(test: &mut Test, service: Microseconds) -> Outcome {
+    let queues = OneQueue::<Reverse<u8>, CLUSTERS, TASKS>::new(Discipline::Fifo);
+    let drained = worst::<_, CLUSTERS>(test, queues, service)?;
+    check!(drained > bound(CLUSTERS, service), "{drained} us");
     Ok(())
+}
+
+/// The service is shorter, so that the same budget suffices in order of arrival.
+const SHORT: Microseconds = ms(1);
+
+/// It needs four cores.
+fn with_four_clusters_it_drains_no_more_than_the_bound(test: &mut Test) -> Outcome {
+    match test.has_four_cores() {
+        true => keeps_bound::<4>(test, SHORT),
+        false => Ok(()),
+    }
+}
+
+/// A negative control, which needs them, too.
+fn with_four_clusters_it_drains_more_in_order_of_arrival(test: &mut Test) -> Outcome {
+    match test.has_four_cores() {
+        true => exceeds_bound::<4>(test, SHORT),
+        false => Ok(()),
+    }
 }
 
 fn a_request_is_aborted_in_service_and_finished_by_others(test: &mut Test) -> Outcome {

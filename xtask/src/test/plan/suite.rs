@@ -16,7 +16,7 @@ const CORES: &str = "cores";
 /// Those of several cores that depend on a board.
 pub(super) const CORES_OF_BOARD: &str = "cores::,cores_memory,cores_signals";
 /// The tests of user-level schedulers with several cores, some of which need four.
-const SCHEDULERS: &str = "cores_dispatcher,cores_quanta,cores_simso";
+const SCHEDULERS: &str = "cores_dispatcher,cores_quanta,cores_shared,cores_simso";
 /// The tests during which several cores write the log together.
 const BUSY: &str = "cores_history";
 /// The tests of all kernel entries and exits of a hardened kernel.

@@ -11,6 +11,8 @@ use userlib::cap::{Endpoint, SchedParameters};
 use userlib::time::Load;
 use userlib::{Environment, Microseconds, Result, Thread};
 
+/// The most clusters.
+const CLUSTERS: usize = 4;
 /// The most clients of a cluster.
 pub const TASKS: usize = 5;
 /// More than a client needs.
@@ -100,7 +102,8 @@ pub fn add(
     time: SchedParameters,
     work: impl FnOnce(Caller) + Send + 'static,
 ) -> Outcome<Thread> {
-    static MAILBOXES: [[Mailbox; TASKS]; 2] = [const { [const { Mailbox::new() }; TASKS] }; 2];
+    static MAILBOXES: [[Mailbox; TASKS]; CLUSTERS] =
+        [const { [const { Mailbox::new() }; TASKS] }; CLUSTERS];
     let reservation = Reservation {
         core: 0,
         control: test.control_of(client.cluster),

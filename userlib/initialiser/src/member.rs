@@ -2,7 +2,9 @@
 
 use crate::devices;
 use crate::objects::{Objects, Role, badge, parameters};
-use system_table::{Component, Gift, Gifts, MOST_INTERRUPTS, OnFault, OnTimeout, TimeSource};
+use system_table::{
+    Component, Gift, Gifts, MOST_INTERRUPTS, OnFault, OnTimeout, SLOTS_OF_COMPONENT, TimeSource,
+};
 use userlib::abi::thread_flags::FPU_DISABLED;
 use userlib::cap::{Attributes, IrqHandler, Line, Tcb};
 use userlib::loader::Program;
@@ -19,6 +21,11 @@ const _: () = assert!(MOST_WRITABLE_PAGES == system_table::MOST_WRITABLE_PAGES);
 const CLOCK: usize = 1;
 /// The page with the times that timeouts have reported.
 const REPORTED: usize = 1;
+/// Slots of its memory, its two contexts, its notification, its alarm, and the reported times with their table of pages.
+const OWN: usize = 7;
+
+/// The tool has checked that there is a slot for everything.
+const _: () = assert!(ProcessSize::SLOTS_OF_OBJECTS + CLOCK + REPORTED + OWN == SLOTS_OF_COMPONENT);
 
 /// A component that was set up.
 pub struct Member {

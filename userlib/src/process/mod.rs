@@ -61,6 +61,11 @@ impl ProcessSize {
 }
 
 impl ProcessSize {
+    /// Pages of paging structures, the CNode, the thread, the IPC buffer and the startup page, with their alignment.
+    const OBJECTS: usize = 28;
+    /// Slots for these, which may be smaller than pages.
+    pub const SLOTS_OF_OBJECTS: usize = 2 * Self::OBJECTS;
+
     /// Enough for a program with a stack, a heap and `more` further pages that are mapped.
     ///
     /// # Errors
@@ -71,17 +76,15 @@ impl ProcessSize {
         heap_pages: usize,
         more: usize,
     ) -> Result<Self> {
-        /// Paging structures, the CNode, the thread, the IPC buffer and the startup page, with their alignment.
-        const OBJECTS: usize = 28;
         let mut pages = stack_pages + heap_pages;
         for segment in program.segments() {
             pages += segment?.size.div_ceil(PAGE);
         }
         Ok(Self {
-            memory_bits: ((pages + OBJECTS) * PAGE)
+            memory_bits: ((pages + Self::OBJECTS) * PAGE)
                 .next_power_of_two()
                 .trailing_zeros() as usize,
-            slots: pages + more + 2 * OBJECTS,
+            slots: pages + more + Self::SLOTS_OF_OBJECTS,
             stack_pages,
             heap_pages,
             ..Self::default()

@@ -49,6 +49,8 @@ pub const MOST_HEAP_PAGES: u16 = 512;
 /// The most pages that a component may write if it may have to start again: of its program, its stack and its heap,
 /// and one for messages.
 pub const MOST_WRITABLE_PAGES: usize = 128;
+/// The slots of the initialiser that a component takes beside one for each page of its memory and for each interrupt.
+pub const SLOTS_OF_COMPONENT: usize = 65;
 /// The most bytes of all texts of a component.
 pub const MOST_TEXT: usize = 255;
 /// The most pages of registers of a device.

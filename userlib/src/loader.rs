@@ -143,6 +143,36 @@ mod tests {
     }
 
     #[test]
+    fn damaged_files_are_refused_or_valid() {
+        let mut state = 7_u64;
+        let mut next = |below: usize| {
+            // Knuth, *The Art of Computer Programming*, volume 2, section 3.3.4.
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        let mut valid = 0;
+        for _ in 0..20_000 {
+            let mut bytes = file();
+            for _ in 0..=next(3) {
+                let place = next(bytes.len());
+                bytes[place] = [0, 1, 0x38, 0x7f, 0x80, 0xff][next(6)];
+            }
+            let Ok(program) = Program::parse(&bytes) else {
+                continue;
+            };
+            valid += 1;
+            for segment in program.segments() {
+                let segment = segment.unwrap();
+                assert!(segment.contents.len() <= segment.size);
+                assert!(segment.address.checked_add(segment.size).is_some());
+            }
+        }
+        assert!(valid > 1_000, "{valid}");
+    }
+
+    #[test]
     fn garbage_is_refused() {
         assert!(Program::parse(&[]).is_err());
         assert!(Program::parse(b"#!/bin/sh").is_err());

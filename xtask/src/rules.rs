@@ -119,6 +119,12 @@ mod tests {
     }
 
     #[test]
+    fn the_repository_keeps_its_own_rules() {
+        let workspace = Workspace::find().unwrap();
+        assert_eq!(complaints(&workspace).unwrap(), [""; 0]);
+    }
+
+    #[test]
     fn prose_is_what_is_no_code() {
         let page = "a\n```\nb\n```\n// c\n";
         let lines: Vec<_> = prose(Path::new("x.md"), page).collect();

@@ -10,6 +10,7 @@ mod host;
 mod plan;
 mod progress;
 mod queue;
+mod same_sdk;
 mod screen;
 mod tally;
 mod target;
@@ -186,9 +187,12 @@ fn targets(
                     let name = format!("the debugger, on {}", platform.name);
                     total += session.part(&name, || debugger::run(session, tools, platform))?;
                 }
-                if templates::is_wanted(session, platform) && !supervisor.interrupted() {
+                if templates::is_wanted(session) && !supervisor.interrupted() {
                     let name = format!("the templates, on {}", platform.name);
                     total += session.part(&name, || templates::run(session, platform))?;
+                }
+                if same_sdk::is_wanted(session, platform) && !supervisor.interrupted() {
+                    total += session.part("two SDKs", || same_sdk::run(session))?;
                 }
             }
             if has_benches && !supervisor.interrupted() {

@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 
-use super::super::{book::Base, debugger, filter::Filter, templates};
+use super::super::{book::Base, debugger, filter::Filter, same_sdk, templates};
 use crate::Result;
 use crate::platform::Platform;
 use crate::system::{self, System};
@@ -57,7 +57,7 @@ pub(super) fn on_two_cores(
 /// Refuses a filter that names an example of which there is none.
 pub(in super::super) fn require_examples(workspace: &Workspace, filter: &Filter<'_>) -> Result<()> {
     let mut names = System::names(workspace);
-    let others = [LAST_TURN, debugger::NAME, templates::NAME].into_iter();
+    let others = [LAST_TURN, debugger::NAME, templates::NAME, same_sdk::NAME].into_iter();
     names.extend(others.chain(Base::ALL.map(Base::name)).map(String::from));
     names.extend(SERVICES.map(|(name, _)| system::on_two_cores(name)));
     let is_there = |text: &str| names.iter().any(|name| example(name).contains(text));

@@ -235,14 +235,18 @@ impl<'de> Deserializer<'de> for Value<'de> {
             DeValue::Integer(number) => {
                 match i64::from_str_radix(number.as_str(), number.radix()) {
                     Ok(number) => visitor.visit_i64(number),
-                    Err(_) => Err(de::Error::custom(format_args!("{number} is too large"))),
+                    Err(_) => Err(de::Error::custom(format_args!(
+                        "{number} is too large; write a smaller number"
+                    ))),
                 }
             }
             DeValue::Float(number) => Err(de::Error::custom(format_args!(
                 "{} is no whole number; write a whole number, or a text with a unit",
                 number.as_str()
             ))),
-            DeValue::Datetime(_) => Err(de::Error::custom("no key has a date as its value")),
+            DeValue::Datetime(_) => Err(de::Error::custom(
+                "no key has a date as its value; write a text in quotes, or a number",
+            )),
             DeValue::Array(list) => visitor.visit_seq(Elements {
                 list: Box::new(list.iter()),
                 skip: self.skip,

@@ -123,7 +123,7 @@ fn parse(text: &str, units: Units, example: &str) -> Result<u64, String> {
             names()
         ));
     };
-    let too_large = || format!("`{text}` is too large");
+    let too_large = || format!("`{text}` is too large; write a smaller one");
     let digits: u128 = format!("{whole}{part}").parse().map_err(|_| too_large())?;
     let places = u32::try_from(part.len()).ok();
     let divisor = places.and_then(|places| 10_u128.checked_pow(places));
@@ -275,9 +275,12 @@ mod tests {
         assert_eq!(duration("0.5 ns"), "`0.5 ns` is no whole number of ns");
         assert_eq!(
             duration("99999999999999999999 s"),
-            "`99999999999999999999 s` is too large"
+            "`99999999999999999999 s` is too large; write a smaller one"
         );
-        assert!(duration(&format!("1.{} s", "0".repeat(60))).ends_with("is too large"));
+        assert!(
+            duration(&format!("1.{} s", "0".repeat(60)))
+                .ends_with("is too large; write a smaller one")
+        );
         assert_eq!(
             "1 kB".parse::<Size>().unwrap_err(),
             "there is no unit `kB`; the units are B, KiB, MiB, GiB"

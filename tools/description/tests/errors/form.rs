@@ -70,14 +70,14 @@ pub(super) const CASES: &[Case] = &[
         "[component.a]\nslice = 2020-01-01",
         &[(
             Kind::BadValue,
-            "s:2:9: error: no key has a date as its value",
+            "s:2:9: error: no key has a date as its value; write a text in quotes, or a number",
         )],
     ),
     (
         "[component.a]\nslice = \"1 ms\"\npriority = 99999999999999999999",
         &[(
             Kind::BadValue,
-            "s:3:12: error: 99999999999999999999 is too large",
+            "s:3:12: error: 99999999999999999999 is too large; write a smaller number",
         )],
     ),
     (

@@ -11,7 +11,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail};
 use system_table::Table;
 
 pub(crate) use bare_metal::{BareMetal, Side};
@@ -24,7 +24,7 @@ use crate::platform::Platform;
 use crate::sdk::Sdk;
 use crate::setup;
 use crate::sizes::{self, Sizes};
-use crate::system::{Generated, System, memory};
+use crate::system::{Generated, System, about, memory};
 use crate::temporary;
 use crate::ui::{self, say};
 use crate::workspace::Workspace;
@@ -393,7 +393,7 @@ fn build_system(
             file.map(|(_, bytes)| Executable::parse(bytes)).transpose()
         };
         memory::check(table, program)
-            .map_err(|error| anyhow!("{}: {error}", bare_metal.workspace.display(file)))?;
+            .map_err(|error| about::placed(&error, bare_metal.workspace, file))?;
     }
     let archive = archive::pack(files, table, request.parameters)?;
 

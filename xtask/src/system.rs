@@ -2,6 +2,7 @@
 //! on-target tests are an ordinary system, `tests/kernel-target/system.toml`, and so is the fuzzer in
 //! `tests/kernel-fuzz-target`.
 
+pub(crate) mod about;
 mod given;
 mod heap;
 pub(crate) mod memory;
@@ -80,7 +81,7 @@ impl System {
             return Ok(None);
         };
         let system = describe::of_file(workspace, file, Some(&platform.name))?;
-        let context = |error| anyhow!("{}: {error}", workspace.display(file));
+        let context = |error: anyhow::Error| about::placed(&error, workspace, file);
         let folder = file.parent().unwrap_or(Path::new(""));
         heap::require(&system, folder).map_err(context)?;
         Ok(Some(Generated {

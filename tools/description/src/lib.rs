@@ -46,7 +46,7 @@ pub mod system;
 mod units;
 mod variants;
 
-pub use check::{Checked, Outline, check, outline};
+pub use check::{Checked, Outline, check, outline, place};
 pub use platform::{Device, Interrupt, Platform, Registers, Trigger};
 pub use report::{Diagnostic, Kind, Severity, Source, Span};
 pub use system::System;

@@ -213,7 +213,7 @@ fn within(span: &Span, text: &str) -> Span {
 }
 
 /// Line and column of a byte of `text`, counted from 1.
-fn position(text: &str, offset: usize) -> (usize, usize) {
+pub(crate) fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = &text[..text.floor_char_boundary(offset)];
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let line = before.matches('\n').count() + 1;

@@ -12,7 +12,7 @@ mod meaning;
 #[path = "errors/overruns.rs"]
 mod overruns;
 
-use system_description::{Kind, Source, check};
+use system_description::{Kind, Source, check, place};
 
 /// What is wrong with a description, a line for each diagnostic.
 fn complaints(text: &str) -> Vec<String> {
@@ -64,6 +64,24 @@ fn every_kind_has_a_case() {
         let has = cases().any(|(_, expected)| expected.iter().any(|(one, _)| one == kind));
         assert!(has, "{kind:?}");
     }
+}
+
+#[test]
+fn every_mistake_says_what_to_do() {
+    for (kind, line) in cases().flat_map(|(_, expected)| expected.iter()) {
+        // What a parser of TOML expected is in its own words.
+        let says_it = line.contains("; ") || *kind == Kind::Syntax;
+        assert!(says_it, "{line}");
+    }
+}
+
+#[test]
+fn other_complaints_find_their_component() {
+    let text = "title = \"a\"\n[component.pump]\nslice = \"1 ms\"\ninstances = 4\n";
+    let place = |component| place(Source { path: "s", text }, component);
+    assert_eq!(place("pump"), Some((2, 12)));
+    assert_eq!(place("pump-3"), Some((2, 12)));
+    assert_eq!(place("lamp"), None);
 }
 
 #[test]

@@ -5,9 +5,9 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::bail;
 use system_description::system::System;
 
+use super::about::about;
 use crate::Result;
 use crate::crates::Crate;
 use crate::project::COMPONENTS;
@@ -30,17 +30,21 @@ pub(super) fn require(system: &System, folder: &Path) -> Result<()> {
             None if components.is_dir() => {
                 let mut names: Vec<_> = programs.iter().map(|program| &*program.name).collect();
                 names.sort_unstable();
-                bail!(
-                    "there is no crate `{wanted}` for the component `{}`; make one in {COMPONENTS}/, where there are: {}",
-                    one.name,
-                    names.join(", ")
+                let names = names.join(", ");
+                let message = format!(
+                    "there is no crate `{wanted}` for the component `{}`; make one in {COMPONENTS}/, where there are: {names}",
+                    one.name
                 );
+                return Err(about(&one.name, message));
             }
-            Some(program) if one.heap.as_bytes() == 0 && allocates(program) => bail!(
-                "`{}` has no heap, but its program `{wanted}` allocates; add `heap = \"16 KiB\"` to [component.{0}], or \
-                 leave out the feature `heap` of userlib",
-                one.name,
-            ),
+            Some(program) if one.heap.as_bytes() == 0 && allocates(program) => {
+                let message = format!(
+                    "`{}` has no heap, but its program `{wanted}` allocates; add `heap = \"16 KiB\"` to [component.{0}], \
+                     or leave out the feature `heap` of userlib",
+                    one.name
+                );
+                return Err(about(&one.name, message));
+            }
             _ => {}
         }
     }

@@ -6,11 +6,12 @@ use std::collections::btree_map::Entry;
 
 use abi::config::ROOT_CNODE_BITS;
 use abi::{MAX_BOOT_UNTYPEDS, slots};
-use anyhow::{anyhow, bail};
+use anyhow::anyhow;
 use object::elf::PF_W;
 use system_description::Size;
 use system_table::{Component, Gift, Gifts, MOST_WRITABLE_PAGES, SLOTS_OF_COMPONENT, Table};
 
+use super::about::about;
 use crate::Result;
 use crate::image::elf::Executable;
 
@@ -56,11 +57,12 @@ fn all_fit(table: &Table<'_>, programs: &BTreeMap<&str, Option<Executable>>) -> 
     if let Some((most, name)) = taken.iter().max()
         && all > left
     {
-        bail!(
+        let message = format!(
             "the components take {all} slots of the initialiser, one for each page of their memory and \
              {SLOTS_OF_COMPONENT} for each of them, and it has {left}; `{name}` takes {most}: make its program's \
              variables, its stack or its heap smaller, or write a root task, and name it as `root`"
         );
+        return Err(about(name, message));
     }
     Ok(())
 }
@@ -122,7 +124,7 @@ fn fits(one: &Component<'_>, program: u64) -> Result<()> {
         0 => String::new(),
         pages => format!("{} of its program `{}`, ", size(pages), one.program),
     };
-    bail!(
+    let message = format!(
         "`{}` may write {}: {variables}a stack of {}, a heap of {}, a message buffer of {}; a component that can be \
          restarted may write {}: reduce them, or remove `restart`",
         one.name,
@@ -131,7 +133,8 @@ fn fits(one: &Component<'_>, program: u64) -> Result<()> {
         size(heap),
         size(BUFFER),
         size(most),
-    )
+    );
+    Err(about(one.name, message))
 }
 
 const PAGE: u64 = Size::PAGE.as_bytes();

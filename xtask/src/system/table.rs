@@ -12,6 +12,7 @@ use system_table::{
     OnFault, OnTimeout, Region, Supervisor, Table, Time, TimeSource, Turn,
 };
 
+use super::about::about;
 use super::given::SUPERVISOR;
 use super::memory;
 use crate::Result;
@@ -67,9 +68,13 @@ pub(super) fn of(system: &System) -> Result<Vec<u8>> {
     );
     Table::parse(&bytes).map_err(|damage| {
         let place = damage.component.map(usize::from);
-        let component = place.and_then(|place| system.components.get(place));
-        let name = component.map_or(String::new(), |one| format!("component `{}`: ", one.name));
-        anyhow!("{name}{}", damage.what)
+        match place.and_then(|place| system.components.get(place)) {
+            Some(one) => about(
+                &one.name,
+                format!("component `{}`: {}", one.name, damage.what),
+            ),
+            None => anyhow!("{}", damage.what),
+        }
     })?;
     // As far as it is known before the programs are built.
     memory::check(&bytes, |_| Ok(None))?;
@@ -87,20 +92,24 @@ fn refuse(system: &System) -> Result<()> {
             _ => 0,
         };
         if let Some(device) = one.devices.iter().find(|device| parts(device) > 1) {
-            bail!(
-                "`{}` of `{name}` has registers or ports in several places; {own}",
-                device.name
-            );
+            let device = &device.name;
+            let message =
+                format!("`{device}` of `{name}` has registers or ports in several places; {own}");
+            return Err(about(name, message));
         }
         let texts: usize = one.arguments.iter().map(text).sum();
         if texts > MOST_TEXT {
-            bail!("the texts of `{name}` have {texts} bytes; shorten them to {MOST_TEXT}");
+            let message =
+                format!("the texts of `{name}` have {texts} bytes; shorten them to {MOST_TEXT}");
+            return Err(about(name, message));
         }
         if let Some(call) = one.calls.iter().find(|call| call.grant) {
-            bail!("`{name}` may send capabilities to `{}`; {own}", call.name);
+            let message = format!("`{name}` may send capabilities to `{}`; {own}", call.name);
+            return Err(about(name, message));
         }
         if gifts(system, one).iter().map(Gift::records).sum::<usize>() > MOST_RECORDS {
-            bail!("`{name}` gets too many things; reduce them to {MOST_RECORDS}");
+            let message = format!("`{name}` gets too many things; reduce them to {MOST_RECORDS}");
+            return Err(about(name, message));
         }
     }
     for (count, most, what) in [

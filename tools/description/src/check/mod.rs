@@ -16,7 +16,7 @@ use toml::de::DeTable;
 use crate::decode::{Gap, decode};
 use crate::file::{self, At, File, Many, Typed};
 use crate::platform::Platform;
-use crate::report::{Diagnostic, Kind, Report, Severity, Source, Span};
+use crate::report::{Diagnostic, Kind, Report, Severity, Source, Span, position};
 use crate::suggest::nearest;
 use crate::system::{ComponentId, System};
 use crate::variants;
@@ -125,6 +125,17 @@ pub fn outline(source: Source) -> Result<Outline, Vec<Diagnostic>> {
         prints: file.test.prints,
         types: file.test.types,
     })
+}
+
+/// The line and the column, counted from 1, of a component's name, for complaints about it that are not made here. An
+/// instance has the place of all of its kind.
+pub fn place(source: Source, component: &str) -> Option<(usize, usize)> {
+    let (_, file) = read(source, &mut Report::default())?;
+    let all = &file.component.0;
+    let find = |wanted: &str| all.iter().find(|(name, _)| name.value == wanted);
+    let group = component.rsplit_once('-').map(|(group, _)| group);
+    let (name, _) = find(component).or_else(|| find(group?))?;
+    Some(position(source.text, name.span.start))
 }
 
 /// Parses and decodes everything, the variants included.

@@ -152,3 +152,28 @@ fn turn(what: &str) -> &'static FairMutex<()> {
         .entry(what.to_string())
         .or_insert_with(|| Box::leak(Box::default()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::temporary;
+
+    #[test]
+    fn a_build_waits_for_that_of_another_run() {
+        let folder = temporary::Folder::new().unwrap();
+        let workspace = Workspace::at(folder.path());
+        let own = workspace.lock("a-test").unwrap();
+        // Another run has a file of its own.
+        let other = File::open(workspace.target().join("building-a-test.lock")).unwrap();
+        assert!(other.try_lock().is_err());
+        drop(own);
+        other.lock().unwrap();
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| workspace.lock("a-test").map(drop));
+            thread::sleep(PAUSE);
+            assert!(!waiting.is_finished());
+            drop(other);
+            waiting.join().unwrap().unwrap();
+        });
+    }
+}

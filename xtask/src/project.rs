@@ -51,6 +51,11 @@ const FILES: &[(&str, &str)] = &[
     ),
     (MANIFEST, include_str!("../template/workspace.toml")),
     ("README.md", include_str!("../template/README.md")),
+    // With rustup, a project is built by the toolchain of Escapement, and the tool is not built again by another one.
+    (
+        "rust-toolchain.toml",
+        include_str!("../../rust-toolchain.toml"),
+    ),
 ];
 /// Those of a server and its client.
 const PAIR: &[(&str, &str)] = &[

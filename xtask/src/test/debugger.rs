@@ -20,7 +20,7 @@ use crate::gdb;
 use crate::platform::Platform;
 use crate::qemu::{Ending, Machine};
 use crate::setup::{self, BuildTools};
-use crate::system::System;
+use crate::system::{self, System};
 use crate::{Result, project, temporary, ui};
 
 pub(super) const NAME: &str = "gdb";
@@ -68,7 +68,7 @@ pub(super) fn is_wanted(session: &Session<'_>, platform: &Platform) -> bool {
         && !arguments.hardening.is_wanted()
 }
 
-/// Lets gdb look at the demo on a platform.
+/// Lets gdb look at the demo on a platform, in a full run on the first one also with a kernel for two cores.
 pub(super) fn run(session: &Session<'_>, tools: &BuildTools, platform: &Platform) -> Result<Tally> {
     if gdb::debugger(&platform.target).is_none() {
         session.skip(&format!(
@@ -77,16 +77,27 @@ pub(super) fn run(session: &Session<'_>, tools: &BuildTools, platform: &Platform
         ));
         return Ok(Tally::default());
     }
-    let failure = look(session, tools, platform).err();
-    let failure = failure.map(|error| format!("{error:#}"));
-    let line = verdict(&plan::example(NAME), failure.as_deref());
-    ui::print(format!("{line}\n"))?;
-    Ok(Tally::from_test(&line).unwrap_or(Tally::FAILURE))
+    let has_more = session.arguments.all && platform.name == PLATFORMS[0];
+    let more = has_more.then(|| (system::on_two_cores(NAME), Cores::TWO));
+    let mut total = Tally::default();
+    for (name, cores) in [(NAME.to_string(), Cores::ONE)].into_iter().chain(more) {
+        let failure = look(session, tools, platform, cores).err();
+        let failure = failure.map(|error| format!("{error:#}"));
+        let line = verdict(&plan::example(&name), failure.as_deref());
+        ui::print(format!("{line}\n"))?;
+        total += Tally::from_test(&line).unwrap_or(Tally::FAILURE);
+    }
+    Ok(total)
 }
 
 /// Fails unless the debugger prints all that is wanted.
-fn look(session: &Session<'_>, tools: &BuildTools, platform: &Platform) -> Result<()> {
-    let output = listen(session, tools, platform)?;
+fn look(
+    session: &Session<'_>,
+    tools: &BuildTools,
+    platform: &Platform,
+    cores: Cores,
+) -> Result<()> {
+    let output = listen(session, tools, platform, cores)?;
     let is_there = |(begin, text): &(&str, &str)| {
         output
             .lines()
@@ -101,7 +112,12 @@ fn look(session: &Session<'_>, tools: &BuildTools, platform: &Platform) -> Resul
 }
 
 /// What gdb prints.
-fn listen(session: &Session<'_>, tools: &BuildTools, platform: &Platform) -> Result<String> {
+fn listen(
+    session: &Session<'_>,
+    tools: &BuildTools,
+    platform: &Platform,
+    cores: Cores,
+) -> Result<String> {
     let workspace = session.workspace;
     let system = System::load(workspace, SYSTEM)?;
     let hardening = Hardening::default();
@@ -110,7 +126,7 @@ fn listen(session: &Session<'_>, tools: &BuildTools, platform: &Platform) -> Res
         platform,
         kernel: Kernel::Debug,
         abi: &[],
-        cores: Cores::ONE,
+        cores,
         hardening: &hardening,
         log: None,
         tracing: None,
@@ -134,7 +150,7 @@ fn listen(session: &Session<'_>, tools: &BuildTools, platform: &Platform) -> Res
         platform,
         image: Some(&built.image),
         memory: None,
-        cores: 1,
+        cores: cores.count,
         hardening: &hardening,
         log: None,
         ram: None,

@@ -1,6 +1,6 @@
 //! Sources of time of user-level schedulers, for tests with each of them.
 
-use super::{ABOVE, Test, fail};
+use super::{ABOVE, Outcome, Test, fail};
 use userlib::cap::{Endpoint, Notification, Reply};
 use userlib::drivers::Alarm;
 use userlib::time::{TimeClient, TimeServer};
@@ -13,19 +13,21 @@ macro_rules! beside_others {
         use ::dispatcher::source::{OwnTimer, SharedTimer, YieldToTimeout};
         use $crate::support::{events::forget, sources};
         forget();
-        let dispatcher = $make($test, |_, context| Ok(YieldToTimeout::new(context)))?;
-        $scenario($test, dispatcher)?;
+        let make = |test: &mut _| $make(test, |_, context| Ok(YieldToTimeout::new(context)));
+        sources::run($test, make, $scenario)?;
         if let Some(alarm) = sources::alarm($test)? {
             forget();
             let clock = $test.clock.clone();
-            let dispatcher = $make($test, |environment, _| {
-                OwnTimer::new(environment, alarm, clock)
-            })?;
-            let alarm = $scenario($test, dispatcher)?.release($test)?;
+            let make = |test: &mut _| {
+                $make(test, |environment, _| {
+                    OwnTimer::new(environment, alarm, clock)
+                })
+            };
+            let alarm = sources::run($test, make, $scenario)?.release($test)?;
             forget();
             let (clock, client) = ($test.clock.clone(), sources::time_server($test, alarm)?);
-            let dispatcher = $make($test, |_, _| Ok(SharedTimer::new(clock, client)))?;
-            $scenario($test, dispatcher)?;
+            let make = |test: &mut _| $make(test, |_, _| Ok(SharedTimer::new(clock, client)));
+            sources::run($test, make, $scenario)?;
         }
         Ok(())
     }};
@@ -36,15 +38,28 @@ macro_rules! with_each_source {
     ($test:ident, $make:expr, $scenario:expr) => {{
         $crate::support::events::forget();
         let (clock, control) = ($test.clock.clone(), $test.sched_control);
-        let dispatcher = $make($test, |_, _| {
-            Ok(::dispatcher::source::TimeoutFaults::new(clock, control))
-        })?;
-        $scenario($test, dispatcher)?;
+        let make = |test: &mut _| {
+            $make(test, |_, _| {
+                Ok(::dispatcher::source::TimeoutFaults::new(clock, control))
+            })
+        };
+        $crate::support::sources::run($test, make, $scenario)?;
         $crate::support::sources::beside_others!($test, $make, $scenario)
     }};
 }
 
 pub(crate) use {beside_others, with_each_source};
+
+/// Runs a scenario with a dispatcher. It is on the stack only meanwhile, which has too little room for several.
+#[inline(never)]
+pub fn run<D, S>(
+    test: &mut Test,
+    make: impl FnOnce(&mut Test) -> Result<D>,
+    scenario: impl FnOnce(&mut Test, D) -> Outcome<S>,
+) -> Outcome<S> {
+    let dispatcher = make(test)?;
+    scenario(test, dispatcher)
+}
 
 /// The timer, if users have it: not every kernel gives it to them, and on i.MX boards the runner has its registers.
 pub fn alarm(test: &mut Test) -> Result<Option<Alarm>> {

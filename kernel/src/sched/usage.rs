@@ -51,9 +51,9 @@ impl<A: Arch> Scheduler<A> {
         cfg!(feature = "bench") && self.core.measurement.running
     }
 
-    /// Whether entries are measured or traced, so that none takes a fast path. A field only where entries can be traced: a
-    /// kernel that reads it is compiled with one argument more for many functions on ARMv7, whose address of the kernel is
-    /// otherwise a constant in them.
+    /// Whether entries are measured or traced, so that none takes a fast path. Kernels without tracing do not read the
+    /// field: where it is read, LLVM no longer finds that all callers pass the same kernel, and slow paths on ARMv7 take
+    /// up to 19 instructions more.
     #[inline(always)]
     pub(crate) fn is_observed(&self) -> bool {
         match cfg!(feature = "tracing") {

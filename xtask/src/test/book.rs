@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 
-use super::{Session, filter::Filter, plan, tally::Tally, this_tool, verdict::verdict};
+use super::{Session, filter::Filter, plan, tally::Tally, this_tool, verdict::tell};
 use crate::Result;
 use crate::cli::Emulator;
 use crate::platform::Platform;
@@ -18,7 +18,6 @@ use crate::project;
 use crate::qemu::Ending;
 use crate::temporary;
 use crate::toolchain::MISLEADING;
-use crate::ui;
 use crate::workspace::empty_folder;
 
 /// The page.
@@ -151,10 +150,7 @@ pub(super) fn run(session: &Session<'_>, base: Base, platform: &Platform) -> Res
         let mut typist = Typist::begin(session, base, platform)?;
         steps.into_iter().try_for_each(|step| typist.perform(step))
     };
-    let failure = follow().err().map(|error| format!("{error:#}"));
-    let line = verdict(&plan::example(base.name()), failure.as_deref());
-    ui::print(format!("{line}\n"))?;
-    Ok(Tally::from_test(&line).unwrap_or(Tally::FAILURE))
+    tell(&plan::example(base.name()), follow())
 }
 
 /// The page with commands for a platform.

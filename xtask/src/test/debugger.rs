@@ -13,7 +13,7 @@ use super::Session;
 use super::filter::Filter;
 use super::plan;
 use super::tally::Tally;
-use super::verdict::verdict;
+use super::verdict::tell;
 use crate::build::{self, Request, RootTask, UserProfile};
 use crate::cli::{Cores, Emulator, Hardening, Kernel};
 use crate::gdb;
@@ -21,7 +21,7 @@ use crate::platform::Platform;
 use crate::qemu::{Ending, Machine};
 use crate::setup::{self, BuildTools};
 use crate::system::{self, System};
-use crate::{Result, project, temporary, ui};
+use crate::{Result, project, temporary};
 
 pub(super) const NAME: &str = "gdb";
 const SYSTEM: &str = "demo";
@@ -81,11 +81,7 @@ pub(super) fn run(session: &Session<'_>, tools: &BuildTools, platform: &Platform
     let more = has_more.then(|| (system::on_two_cores(NAME), Cores::TWO));
     let mut total = Tally::default();
     for (name, cores) in [(NAME.to_string(), Cores::ONE)].into_iter().chain(more) {
-        let failure = look(session, tools, platform, cores).err();
-        let failure = failure.map(|error| format!("{error:#}"));
-        let line = verdict(&plan::example(&name), failure.as_deref());
-        ui::print(format!("{line}\n"))?;
-        total += Tally::from_test(&line).unwrap_or(Tally::FAILURE);
+        total += tell(&plan::example(&name), look(session, tools, platform, cores))?;
     }
     Ok(total)
 }

@@ -9,14 +9,13 @@ use std::time::Duration;
 
 use anyhow::{bail, ensure};
 
-use super::{Session, filter::Filter, plan, tally::Tally, this_tool, verdict::verdict};
+use super::{Session, filter::Filter, plan, tally::Tally, this_tool, verdict::tell};
 use crate::Result;
 use crate::cli::Emulator;
 use crate::platform::Platform;
 use crate::project;
 use crate::qemu::Ending;
 use crate::temporary;
-use crate::ui;
 use crate::workspace::Workspace;
 
 pub(super) const NAME: &str = "same-sdk";
@@ -38,11 +37,7 @@ pub(super) fn is_wanted(session: &Session<'_>, platform: &Platform) -> bool {
 
 /// Makes both, and compares them.
 pub(super) fn run(session: &Session<'_>) -> Result<Tally> {
-    let failure = compare(session).err();
-    let failure = failure.map(|error| format!("{error:#}"));
-    let line = verdict(&plan::example(NAME), failure.as_deref());
-    ui::print(format!("{line}\n"))?;
-    Ok(Tally::from_test(&line).unwrap_or(Tally::FAILURE))
+    tell(&plan::example(NAME), compare(session))
 }
 
 /// Fails unless both archives have the same bytes.

@@ -7,14 +7,13 @@ use std::time::Duration;
 
 use anyhow::{bail, ensure};
 
-use super::{Session, filter::Filter, plan, tally::Tally, this_tool, verdict::verdict};
+use super::{Session, filter::Filter, plan, tally::Tally, this_tool, verdict::tell};
 use crate::Result;
 use crate::cli::Emulator;
 use crate::platform::Platform;
 use crate::project;
 use crate::qemu::Ending;
 use crate::system::System;
-use crate::ui;
 use crate::workspace::empty_folder;
 
 pub(super) const NAME: &str = "templates";
@@ -66,14 +65,8 @@ pub(super) fn run(session: &Session<'_>, platform: &Platform) -> Result<Tally> {
         if session.supervisor.interrupted() {
             break;
         }
-        let failure = make_and_test(session, platform, &folder.join(name), template).err();
-        let failure = failure.map(|error| format!("{error:#}"));
-        let line = verdict(
-            &plan::example(&format!("{NAME}::{name}")),
-            failure.as_deref(),
-        );
-        ui::print(format!("{line}\n"))?;
-        total += Tally::from_test(&line).unwrap_or(Tally::FAILURE);
+        let result = make_and_test(session, platform, &folder.join(name), template);
+        total += tell(&plan::example(&format!("{NAME}::{name}")), result)?;
     }
     Ok(total)
 }

@@ -2,6 +2,7 @@
 //! printed.
 
 use super::tally::Tally;
+use crate::{Result, ui};
 
 /// How a run ended.
 #[derive(Debug)]
@@ -26,6 +27,14 @@ pub(super) fn verdict(name: &str, failure: Option<&str>) -> String {
         None => format!("test {name} ... ok"),
         Some(how) => format!("test {name} ... FAILED: {how}"),
     }
+}
+
+/// Prints the line for a test that the tool performs by itself, and counts it.
+pub(super) fn tell(name: &str, result: Result<()>) -> Result<Tally> {
+    let failure = result.err().map(|error| format!("{error:#}"));
+    let line = verdict(name, failure.as_deref());
+    ui::print(format!("{line}\n"))?;
+    Ok(Tally::from_test(&line).unwrap_or(Tally::FAILURE))
 }
 
 /// The tally of a run that printed `output`, and a complaint if it ended otherwise than printed.

@@ -217,21 +217,22 @@ impl LocalApic {
     /// Whether an interrupt is pending: the interrupt request register (section 12.8.4), as far as its
     /// vectors are used.
     pub fn is_pending(&self) -> bool {
-        let first = vectors::FIRST_USER as u32 / 32;
-        let last = vectors::TIMER as u32 / 32;
-        (first..=last).any(|index| self.read_at(Register::Requests, index) != 0)
+        self.has_request_beside(0)
     }
 
     /// The same without the timer's interrupt.
     pub fn is_pending_beside_timer(&self) -> bool {
+        self.has_request_beside(1 << (vectors::TIMER % 32))
+    }
+
+    /// Whether an interrupt is requested, apart from those whose bits are set in `ignored`, of the last word.
+    #[inline(always)]
+    fn has_request_beside(&self, ignored: u32) -> bool {
         let first = vectors::FIRST_USER as u32 / 32;
         let last = vectors::TIMER as u32 / 32;
         (first..=last).any(|index| {
-            let timer = match index == last {
-                true => 1 << (vectors::TIMER % 32),
-                false => 0,
-            };
-            self.read_at(Register::Requests, index) & !timer != 0
+            let ignored = if index == last { ignored } else { 0 };
+            self.read_at(Register::Requests, index) & !ignored != 0
         })
     }
 

@@ -1,8 +1,8 @@
-//! Reads `platform.toml`, for the build scripts of boards and for the tool.
+//! Reads `platform.toml`, for the tool and for the simulator.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -94,15 +94,12 @@ pub enum Psci {
     ByLevel,
 }
 
-/// The file of the platform called `name`, completed by the file that its key `base` names, and the paths of the files that
-/// were read. `base` is relative to the folder `platforms`.
+/// The file of the platform called `name`, completed by the file that its key `base` names. `base` is relative to the folder
+/// `platforms`.
 ///
 /// # Errors
 /// A message: which file cannot be read; or file, line, column and what is wrong there.
-pub fn read<T: DeserializeOwned>(
-    platforms: &Path,
-    name: &str,
-) -> Result<(T, Vec<PathBuf>), String> {
+pub fn read<T: DeserializeOwned>(platforms: &Path, name: &str) -> Result<T, String> {
     /// The only key that this function itself needs.
     #[derive(Deserialize)]
     struct Completed {
@@ -123,9 +120,7 @@ pub fn read<T: DeserializeOwned>(
             _ => None,
         };
     }
-    let value = decode(&sources).map_err(|error| say(&error, &sources))?;
-    let paths = sources.iter().map(|source| platforms.join(&source.name));
-    Ok((value, paths.collect()))
+    decode(&sources).map_err(|error| say(&error, &sources))
 }
 
 /// A file of a description.

@@ -28,5 +28,5 @@ pub fn put_byte(byte: u8) {
     CONSOLE.put_byte(byte);
 }
 
-// What `build.rs` has made: RAM, device registers and their drivers.
-include!(concat!(env!("OUT_DIR"), "/board.rs"));
+// What the tool has made: RAM, device registers and their drivers.
+include!(concat!(env!("ESCAPEMENT_BOARD"), "/board.rs"));

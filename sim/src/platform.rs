@@ -3,7 +3,7 @@
 #[path = "../../platforms/board/description.rs"]
 #[allow(
     dead_code,
-    reason = "the rest is for the build script of the board's kernel"
+    reason = "the rest is for the kernel of a board"
 )]
 mod description;
 
@@ -71,7 +71,7 @@ pub(crate) fn all() -> Result<Vec<Platform>, String> {
     let mut names: Vec<_> = names.collect();
     names.sort();
     let read = |name: String| {
-        let (file, _) = description::read::<File>(platforms, &name)?;
+        let file = description::read::<File>(platforms, &name)?;
         Ok(Platform {
             word_bits: match file.user.elf.class {
                 Class::Elf32 => 32,

@@ -2,6 +2,7 @@
 //! file that QEMU boots.
 
 mod bare_metal;
+mod board;
 mod devices;
 mod kernel;
 mod needs;

@@ -2,11 +2,7 @@
 //! `platforms/NAME/platform.toml`. A new board needs only this file here.
 
 #[path = "../../platforms/board/description.rs"]
-#[allow(
-    dead_code,
-    reason = "the section `[board]` is for the build script of the board's kernel"
-)]
-mod description;
+pub(crate) mod description;
 
 use std::collections::BTreeMap;
 
@@ -62,9 +58,8 @@ pub(crate) struct Platform {
     /// The devices that components may drive, under names that are the same on all boards.
     #[serde(default, rename = "device")]
     pub(crate) devices: BTreeMap<String, Device>,
-    /// What the kernel's build script uses, on boards with Arm cores.
-    #[serde(rename = "board")]
-    _board: Option<description::Board>,
+    /// What differs between the kernels of boards with Arm cores.
+    pub(crate) board: Option<description::Board>,
     /// The file format of the board's loader.
     pub(crate) image: Format,
     /// The program that runs before the kernel, if there is one.
@@ -223,8 +218,7 @@ impl Platform {
             );
         }
         let read = description::read::<Self>(&workspace.path("platforms"), name);
-        let (platform, _) = read.map_err(anyhow::Error::msg)?;
-        platform.checked(name)
+        read.map_err(anyhow::Error::msg)?.checked(name)
     }
 
     /// What descriptions of systems depend on.
@@ -464,7 +458,7 @@ pub(crate) mod tests {
         // What the own file says takes precedence, also over a mistake.
         let own = format!("{own}[qemu]\nmemory = 256\n");
         assert_eq!(completed(&own, &text).unwrap().qemu.memory, 256);
-        // The section of the kernel's build script is checked, too.
+        // The section of the kernel is checked, too.
         let board = "[board]\nconsole = { driver = 'telex', address = 0 }\n";
         let unknown = complaint(&format!("{EXAMPLE}\n{board}"), "");
         assert!(

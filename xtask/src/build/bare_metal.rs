@@ -9,6 +9,7 @@ use std::process::Command;
 
 use parking_lot::FairMutexGuard;
 
+use super::board;
 use super::sysroot::{Libraries, sysroot};
 use crate::cli::AbiOption;
 use crate::platform::{Platform, Stub};
@@ -115,7 +116,7 @@ impl<'a> BareMetal<'a> {
     }
 
     /// Adds the arguments for this platform to a call of cargo, and the flags with which rustdoc checks its crates.
-    /// Builds the libraries of its target, unless they are there.
+    /// Builds the libraries of its target, unless they are there, and makes what a board's kernel includes.
     pub(crate) fn complete(
         &self,
         command: &mut Command,
@@ -135,6 +136,10 @@ impl<'a> BareMetal<'a> {
             .arg(self.target_folder(side))
             .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
             .env("CARGO_ENCODED_RUSTDOCFLAGS", rustdoc);
+        if let (Side::Kernel, Some(board)) = (side, &self.platform.board) {
+            let folder = board::write(self.workspace, self.platform, board)?;
+            command.env(board::FOLDER, folder);
+        }
         for name in crates {
             command.args(["-p", name]);
         }
@@ -211,7 +216,7 @@ impl<'a> BareMetal<'a> {
             }
         }
         match side {
-            // The link scripts of kernel and stub come from their build scripts.
+            // The build scripts of kernel and stub pass their link scripts.
             Side::Kernel => {
                 flags.extend_from_slice(&self.platform.kernel.rustflags);
                 if self.small {

@@ -3,8 +3,8 @@
 
 use std::{env, fs, io};
 
-/// The variable with the files of tests that are compiled, by a part of their names, separated by commas; names of
-/// single tests may follow, after `::`. Without the feature `part`, all are compiled.
+/// The variable with the files of tests that are compiled, by a part of their names, separated by commas, or by the end of
+/// their names, `::`, and what names of tests begin with. Without the feature `part`, all are compiled.
 const FILES: &str = "ESCAPEMENT_TEST_FILES";
 
 fn main() -> io::Result<()> {
@@ -15,10 +15,12 @@ fn main() -> io::Result<()> {
         println!("cargo:rerun-if-env-changed={FILES}");
         chosen = env::var(FILES).unwrap_or_default();
     }
-    let chosen = || {
-        chosen
-            .split(',')
-            .map(|name| name.split("::").next().unwrap_or(name))
+    let is_chosen = |name: &str| {
+        chosen.split(',').any(|part| match part.split_once("::") {
+            // Of a test's name, the file's is what comes before.
+            Some((end, _)) => name.ends_with(end),
+            None => name.contains(part),
+        })
     };
     for entry in fs::read_dir("src")? {
         let path = entry?.path();
@@ -26,7 +28,7 @@ fn main() -> io::Result<()> {
             continue;
         };
         println!("cargo:rustc-check-cfg=cfg({name})");
-        if chosen().any(|part| name.contains(part)) {
+        if is_chosen(name) {
             println!("cargo:rustc-cfg={name}");
         }
     }

@@ -365,7 +365,12 @@ fn build_system(
     if let Some(generated) = &generated {
         devices::require(&generated.system, request)?;
         needs::require(&generated.system, request.kernel, request.abi)?;
-        let folder = folder.join("given").join(&system.name);
+        // Systems of the repository with the same programs share what they get: another path would compile them again.
+        let folder = folder.join("given");
+        let folder = match &system.project {
+            Some(_) => folder.join(&system.name),
+            None => folder,
+        };
         write_given(&folder, generated)?;
         if let Some(project) = &system.project {
             write_given(&project.join(project::GIVEN), generated)?;

@@ -15,11 +15,12 @@ mod systems;
 
 pub(super) use examples::{TRACED, example, require_examples};
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::target::{Run, bochs};
 use crate::Result;
-use crate::cli::{Emulator, TestArguments};
+use crate::cli::{Cores, Emulator, TestArguments};
 use crate::platform::{Coverage, Platform};
 use crate::system::System;
 use crate::workspace::Workspace;
@@ -102,6 +103,8 @@ pub(super) fn runs<'a>(
         planner.fuzzers()?,
     ];
     let mut runs: Vec<_> = parts.into_iter().flatten().collect();
+    // Cargo compiles a kernel again when only its number of cores has changed.
+    runs.sort_by_key(|run| run.cores.count > Cores::TWO.count);
     if scope != Scope::All {
         choose_files(
             &mut runs,
@@ -114,10 +117,10 @@ pub(super) fn runs<'a>(
 
 /// Chooses the files of the suite that are compiled: programs with the same options hold the tests of all runs on them,
 /// and no others. The fuzzer, which uses what the tests share, takes the suite as these runs have it, and none of its
-/// tests where there is no such run.
+/// tests where there is no such run. The same files have the same text, so that boards with the same target share programs.
 fn choose_files(runs: &mut [Run<'_>], suite: &str, fuzzer: &str) {
     let is_of = |run: &Run<'_>, system: &str| run.system.name == system;
-    let options = |run: &Run<'_>| (run.abi.clone(), run.cores.are_several());
+    let options = |run: &Run<'_>| (run.abi.clone(), run.cores.are_several(), run.is_traced);
     let parts = runs.iter().filter(|run| is_of(run, suite));
     let parts: Vec<_> = parts
         .map(|run| (options(run), run.filter.clone()))
@@ -128,19 +131,18 @@ fn choose_files(runs: &mut [Run<'_>], suite: &str, fuzzer: &str) {
         }
         let own = options(run);
         let same = parts.iter().filter(|(options, _)| *options == own);
-        let mut same: Vec<_> = same.map(|(_, filter)| &**filter).collect();
-        same.dedup();
-        run.files = match &*same {
-            [] => FUZZ.to_string(),
+        let same: BTreeSet<_> = same.flat_map(|(_, filter)| filter.split(',')).collect();
+        run.files = match same.len() {
+            0 => FUZZ.to_string(),
             // An empty filter lets all tests through.
-            same if same.contains(&"") => String::new(),
-            same => same.join(","),
+            _ if same.contains("") => String::new(),
+            _ => Vec::from_iter(same).join(","),
         };
     }
 }
 
 /// Orders the runs of several platforms so that failures show early: the first run of each platform, then the
-/// second ones, and so on; the fuzzer's runs are the last.
+/// second ones, and so on; the fuzzer's runs are among the last.
 pub(super) fn interleave<T>(platforms: Vec<Vec<T>>) -> Vec<T> {
     let mut queues: Vec<_> = platforms.into_iter().map(Vec::into_iter).collect();
     let mut all = Vec::new();

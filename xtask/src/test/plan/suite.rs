@@ -205,6 +205,11 @@ impl<'a> Planner<'a> {
         if is_usual || !benchmark.is_empty() {
             runs.push(Run {
                 kernel: Kernel::Bench,
+                // A short run takes the kernel of the benchmarks: no test there needs a timer.
+                abi: match self.scope {
+                    Scope::All => self.abi_of_suite(),
+                    _ => self.arguments.abi.clone(),
+                },
                 ..self.part(&benchmark.or(BENCHMARK))?
             });
         }

@@ -244,6 +244,35 @@ fn the_loader_of_zcu102_starts_at_both_levels() {
     }
 }
 
+/// What differs in options or files is compiled again.
+#[test]
+fn runs_share_what_is_compiled() {
+    let workspace = Workspace::find().unwrap();
+    let Command::Test(arguments) = Cli::parse_from(["cargo xtask", "test"]).command else {
+        panic!("not `test`")
+    };
+    let load = |name| Platform::load(&workspace, name).unwrap();
+    let mut files = BTreeSet::new();
+    for platform in ["tx1", "qemu-virt", "zcu102"].map(load) {
+        let scope = Scope::of(&platform, true);
+        let runs = runs(&workspace, &platform, &arguments, None, scope).unwrap();
+        let suite = runs.iter().filter(|run| run.system.name == "kernel-target");
+        files.extend(suite.map(|run| run.files.clone()));
+    }
+    assert_eq!(files.len(), 1, "{files:?}");
+    for platform in ["pc99", "hikey"].map(load) {
+        let scope = Scope::of(&platform, true);
+        let runs = runs(&workspace, &platform, &arguments, None, scope).unwrap();
+        let stream = runs.iter().find(|run| run.filter == "stream");
+        assert!(stream.is_none_or(|run| run.files == "stream"));
+        // That of the benchmarks.
+        let bench = runs.iter().find(|run| run.kernel == Kernel::Bench);
+        assert!(bench.unwrap().abi.is_empty());
+        // No kernel for two cores after one for four.
+        assert!(runs.is_sorted_by_key(|run| run.cores.count > 2));
+    }
+}
+
 #[test]
 fn first_comes_what_is_first_anywhere() {
     let platforms = vec![vec!["a1", "a2", "a3"], vec!["b1"], vec!["c1", "c2"]];

@@ -17,7 +17,7 @@ use super::profile::{self, Runs, Trace};
 use super::scaling;
 use crate::Result;
 use crate::archive::FILTER;
-use crate::build::{self, Built, Request, RootTask};
+use crate::build::{self, Built, Request, RootTask, UserProfile};
 use crate::cli::{BenchArguments, Cores, Kernel, Tracing};
 use crate::platform::Platform;
 use crate::qemu::{Ending, Machine, Supervisor};
@@ -110,7 +110,7 @@ impl Bench<'_> {
         let Some(place) = measurements.iter().position(is_off) else {
             return Ok(());
         };
-        let built = self.build_with(true, "threshold/call")?;
+        let built = self.build_with(true, "threshold/call", UserProfile::Shipped)?;
         let mut absent = self.observe(&built)?.0;
         absent.retain(is_off);
         for one in &mut absent {
@@ -154,11 +154,16 @@ impl Bench<'_> {
 
     /// Builds the benchmarks.
     pub(super) fn build(&self) -> Result<Built> {
-        self.build_with(false, self.filter())
+        self.build_with(false, self.filter(), UserProfile::Shipped)
     }
 
     /// Builds the benchmarks selected by `filter`, with a kernel without default features if `bare`.
-    pub(super) fn build_with(&self, bare: bool, filter: &str) -> Result<Built> {
+    pub(super) fn build_with(
+        &self,
+        bare: bool,
+        filter: &str,
+        user_profile: UserProfile,
+    ) -> Result<Built> {
         let system = System::benches(self.workspace)?;
         system.require(self.platform)?;
         fn number(number: Option<impl ToString>) -> String {
@@ -178,7 +183,7 @@ impl Bench<'_> {
             root_task: RootTask::System(&system),
             loaded: false,
             bare,
-            user_profile: build::UserProfile::Shipped,
+            user_profile,
             variables: false,
             environment: &[],
             features: &[],

@@ -22,7 +22,7 @@ use super::delay::Observer;
 use super::measurement::{Measurement, NOISY};
 use super::run::{Bench, Counted};
 use crate::Result;
-use crate::build::Built;
+use crate::build::{Built, UserProfile};
 use crate::cli::{BenchArguments, Cores};
 use crate::platform::Platform;
 use crate::ui::say;
@@ -111,7 +111,8 @@ pub(super) fn measure(bench: &Bench<'_>, suite: &str) -> Result<Vec<Measurement>
             counted,
             ..*bench
         };
-        let built = bench.build_with(false, &format!("{suite}/{part}"))?;
+        let filter = format!("{suite}/{part}");
+        let built = bench.build_with(false, &filter, UserProfile::Shipped)?;
         if boot.part == lines::LINES {
             measured.extend(cache_lines(&bench, &built, boot.kernel)?);
             continue;
@@ -148,7 +149,9 @@ pub(super) fn examine(bench: &Bench<'_>) -> Result<Vec<String>> {
         big_lock: false,
     };
     let bench = Bench { cores, ..*bench };
-    let built = bench.build_with(false, &format!("{SMP}/{}", lines::LINES))?;
+    // The lines are the kernel's. Optimisation of programs at link time takes longer than all else here.
+    let filter = format!("{SMP}/{}", lines::LINES);
+    let built = bench.build_with(false, &filter, UserProfile::Tests)?;
     Ok(complaints(&cache_lines(&bench, &built, FINE)?))
 }
 

@@ -44,8 +44,10 @@ const DATE: &str = "base=2028-02-28T23:59:50,clock=vm";
 const HARDENED: &str = "hardened";
 /// The parameter that is not empty if time is the host's.
 const HOST_TIME: &str = "real-time";
-/// The variable with the memory of a large machine in MiB, for the tests' compilation.
-const MEMORY: &str = "ESCAPEMENT_TEST_MEMORY";
+/// The parameter with the memory of a large machine in MiB, and the feature with which the tests' program is large.
+const MEMORY: &str = "memory";
+const LARGE: &str = "kernel-target/large";
+const SUITE: &str = "kernel-target";
 /// The feature with which they are chosen. Without one, cargo would compile all of them again after each change of the
 /// variable, also where all are wanted.
 const PART: &str = "kernel-target-component/part";
@@ -147,8 +149,14 @@ impl Run<'_> {
         let is_real_time = !self.is_virtual();
         // An example's programs are compiled for it.
         let real_time = (self.is_example && is_real_time).then_some(REAL_TIME);
-        let suite = [(MEMORY, &*memory), (FILES, &*self.files)];
-        let environment: Vec<_> = suite.into_iter().chain(real_time).collect();
+        let environment: Vec<_> = [(FILES, &*self.files)]
+            .into_iter()
+            .chain(real_time)
+            .collect();
+        let is_large = self.memory.is_some() && self.system.root == SUITE;
+        let features = [(is_large, LARGE), (!self.files.is_empty(), PART)];
+        let features = features.iter().filter(|(wanted, _)| *wanted);
+        let features: Vec<_> = features.map(|(_, feature)| *feature).collect();
         let tracing = Tracing {
             keep: self.keep,
             // Where no marks are looked at, nothing is compiled again for them.
@@ -171,9 +179,10 @@ impl Run<'_> {
             user_profile: UserProfile::Tests,
             variables: false,
             environment: &environment,
-            features: if self.files.is_empty() { &[] } else { &[PART] },
+            features: &features,
             parameters: &[
                 (FILTER, &self.filter),
+                (MEMORY, &memory),
                 (FUZZ_SEED, &seed),
                 (FUZZ_CALLS, &calls),
                 (FUZZ_DIVISOR, &divisor),

@@ -1,14 +1,11 @@
 //! Tests for large machines that only the root task can do: that all memory was handed out, and that a large
 //! program was loaded completely.
 
-use userlib::{BootInfo, println};
+use userlib::{BootInfo, archive, println};
 
-/// The memory of a large machine in MiB; none or 0 for other machines.
-const MEMORY: Option<&str> = option_env!("ESCAPEMENT_TEST_MEMORY");
-const IS_LARGE: bool = match MEMORY {
-    Some(text) => !matches!(text.as_bytes(), b"0" | b""),
-    None => false,
-};
+/// The parameter with the machine's memory in MiB.
+const MEMORY: &str = "memory";
+const IS_LARGE: bool = cfg!(feature = "large");
 
 /// The maximum size of the boot image, the kernel and this program, in MiB.
 const OVERHEAD: u64 = 64;
@@ -57,7 +54,7 @@ pub fn test(boot: &BootInfo) -> (usize, usize) {
 }
 
 fn all_memory_is_given(boot: &BootInfo) -> bool {
-    let expected: u64 = MEMORY.and_then(|text| text.parse().ok()).unwrap_or(0);
+    let expected: u64 = archive::parameter(MEMORY).parse().unwrap_or(0);
     let untypeds = &boot.untyped_list[..boot.untyped.len()];
     let sum = |device| -> u64 {
         let bytes = untypeds

@@ -6,7 +6,6 @@
 mod tree;
 
 use std::fmt::Write;
-use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -26,7 +25,6 @@ pub(super) fn write(workspace: &Workspace, platform: &Platform, board: &Board) -
     let folder = workspace.target().join(&platform.name).join("board");
     let tree = board.tree.as_ref().map_or(Ok(vec![]), tree::blob);
     let tree = tree.with_context(|| format!("cannot make the device tree of {}", platform.name))?;
-    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     write_if_changed(&folder.join("device_tree.dtb"), &tree)?;
     write_if_changed(
         &folder.join("board.rs"),

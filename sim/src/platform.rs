@@ -1,10 +1,7 @@
 //! What a description needs to know of a platform, from the platform's own file.
 
 #[path = "../../platforms/board/description.rs"]
-#[allow(
-    dead_code,
-    reason = "the rest is for the kernel of a board"
-)]
+#[allow(dead_code, reason = "the rest is for the kernel of a board")]
 mod description;
 
 use std::collections::BTreeMap;

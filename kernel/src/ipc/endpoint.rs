@@ -150,12 +150,7 @@ impl<A: Arch> Ipc<A> {
         } else {
             return;
         };
-        // The operation that it waited for is complete: after the reply to the timeout it continues at the
-        // next instruction.
-        if let ThreadState::Running = self[thread].state {
-            self[thread].context.complete_system_call();
-        }
-        self.raise_timeout(thread, flags);
+        self.raise_timeout_of_woken(thread, flags);
     }
 
     /// Receives from an endpoint into `receiver`, the current thread.

@@ -63,6 +63,15 @@ impl<A: Arch> Ipc<A> {
         reported
     }
 
+    /// The same of a thread that is woken. If the operation that it waited for is complete, it continues at the next
+    /// instruction after the reply to the timeout.
+    pub(crate) fn raise_timeout_of_woken(&mut self, thread: Ptr<Thread<A>>, flags: usize) -> bool {
+        if let ThreadState::Running = self[thread].state {
+            self[thread].context.complete_system_call();
+        }
+        self.raise_timeout(thread, flags)
+    }
+
     /// Reports a timeout on the scheduling context with this badge to the timeout handler of a thread that is to
     /// continue, if there is one. Returns whether there is. Another core may have stopped the thread just before.
     pub(super) fn report_timeout(

@@ -49,7 +49,7 @@ impl<A: Arch> Ipc<A> {
         let from_timeout = matches!(fault, Some(Fault::Timeout { .. }));
         if self.readiness(caller) == Readiness::LacksBudget
             && !from_timeout
-            && self.raise_timeout(caller, 0)
+            && self.raise_timeout_of_woken(caller, 0)
         {
             return;
         }

@@ -248,6 +248,10 @@ impl Model {
         let timed_out = matches!(fault, Some(crate::faults::Fault::Timeout { .. }));
         if self.is_runnable(caller) && self.threads[caller].context.is_some() {
             if self.is_schedulable(caller) && !self.has_budget(caller) && !timed_out {
+                if self.threads[caller].state == State::Running {
+                    // Its call is complete: it continues after it.
+                    self.threads[caller].called_last = false;
+                }
                 if !self.raise_timeout(caller) {
                     self.postpone(caller);
                 }

@@ -272,6 +272,13 @@ fn a_return_without_budget_times_the_caller_out() {
     assert_eq!(machine.state(scene.task), State::Calling);
     assert_eq!(machine.running(), "handler");
     scene.assert_timeout(100);
+    // Its call is complete, and is not made again after the timeout.
+    scene.reply(0, &[]);
+    let task = scene.task;
+    let machine = &mut scene.machine;
+    machine.advance_until(|machine| machine.runs(task));
+    assert_eq!(machine.now(), 1000);
+    assert_eq!(machine.received(task).words, [2]);
 }
 
 #[test]

@@ -14,6 +14,7 @@ use abi::{MessageInfo, WORD_BITS};
 use super::{InvocationFlags, Ipc, Receiver};
 use crate::arch::{Arch, UserContext};
 use crate::cap::EndpointCap;
+use crate::config::CORES;
 use crate::error::{Error, allow};
 use crate::object::{
     ContextFlags, Endpoint, EndpointState, EndpointThreshold, PendingFault, Progress, SchedContext,
@@ -125,9 +126,11 @@ impl<A: Arch> Ipc<A> {
             let needed = self.arch.clock().microseconds(needed);
             return Err(self.too_small(needed, most));
         }
-        let left = self[context].head().amount;
-        let left = left.saturating_sub(self.core.consumed);
-        if left + self.retry_credit(context) >= needed {
+        let head = self[context].head();
+        let left = head.amount.saturating_sub(self.core.consumed);
+        // That of a late request is used up: the next one may be due later.
+        let is_due = CORES == 1 || head.time <= self.core.now;
+        if is_due && left + self.retry_credit(context) >= needed {
             return Ok(Funding::Available);
         }
         self.merge_replenishments(context, needed, flags.blocking)

@@ -13,6 +13,8 @@ mod cores;
 #[cfg(feature = "smp")]
 mod cores_late;
 #[cfg(feature = "smp")]
+mod cores_late_requests;
+#[cfg(feature = "smp")]
 mod cores_local;
 #[cfg(feature = "smp")]
 mod cores_remote;

@@ -216,7 +216,7 @@ pub trait Arch: Sized + 'static {
 
     /// Whether an interrupt is pending: called at preemption points.
     fn interrupt_pending(&mut self) -> bool;
-    /// The same while the timer is off; an interrupt from before does not count.
+    /// The same while the timer is off, in kernels for several cores; an interrupt from before does not count.
     fn other_interrupt_pending(&mut self) -> bool {
         self.interrupt_pending()
     }

@@ -249,6 +249,12 @@ impl<const LINES: usize> InterruptController for Gic<LINES> {
         self.interface.HPPIR.read(GICC_INTERRUPT::InterruptID) < FIRST_SPECIAL
     }
 
+    #[cfg(feature = "smp")]
+    fn forget(&mut self, irq: Irq) {
+        // Has no effect on a level-sensitive line (section 4.3.8).
+        self.distributor.ICPENDR[0].set(1 << irq.0);
+    }
+
     fn mask(&mut self, irq: Irq, masked: bool) {
         let bit = 1 << (irq.0 % 32);
         if masked {

@@ -28,6 +28,12 @@ pub trait InterruptController {
     /// Whether an interrupt is pending.
     fn is_pending(&self) -> bool;
 
+    /// Makes a private line no longer pending, if the controller remembers its edges.
+    #[cfg(feature = "smp")]
+    fn forget(&mut self, irq: Irq) {
+        let _ = irq;
+    }
+
     /// Masks or unmasks a line.
     fn mask(&mut self, irq: Irq, masked: bool);
 

@@ -91,6 +91,14 @@ impl<C: InterruptController> Lines<C> {
         self.controller.is_pending()
     }
 
+    /// The same while the timer is off; `timer` is its line. An interrupt from before does not count: the line of a
+    /// Cortex-A9's global timer is edge-triggered (technical reference manual, DDI 0407, interrupt 27).
+    #[cfg(feature = "smp")]
+    pub fn is_pending_beside(&mut self, timer: Irq) -> bool {
+        self.controller.forget(timer);
+        self.is_pending()
+    }
+
     /// Whether a line is reserved for the kernel; `timer` is the timer's line.
     pub fn is_reserved(irq: Irq, timer: Irq) -> bool {
         if CORES == 1 {

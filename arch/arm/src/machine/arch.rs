@@ -45,6 +45,11 @@ impl<V: ExecutionState, P: Platform> Arch for Machine<V, P> {
         self.lines.is_pending()
     }
 
+    #[cfg(feature = "smp")]
+    fn other_interrupt_pending(&mut self) -> bool {
+        self.lines.is_pending_beside(P::DATA.timer_interrupt)
+    }
+
     fn mask_interrupt(&mut self, irq: Irq, masked: bool) {
         self.lines.mask(irq, masked);
     }

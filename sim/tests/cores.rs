@@ -6,6 +6,7 @@ use simulator::{
     us, work,
 };
 use trace::{Trace, check};
+use trace_format::Kind;
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
 use userlib::given::{Bit, Interrupt, Signal, Signals};
 use userlib::{Message, server, syscall};
@@ -315,6 +316,51 @@ fn runs_repeat_and_keep_the_invariants_and_the_rules_for_traces() {
         assert_eq!(check(&trace), [], "seed {seed}");
         assert!(trace.events.len() > 2_000, "{}", trace.events.len());
     }
+}
+
+/// A thread of another core signals one of this core so often that each end of a budget here is found by that core.
+fn poke(setup: &mut Setup) {
+    let time = |budget| SchedParameters::new(us(budget), us(5_000));
+    let wake: Notification = setup.create();
+    let poked = setup.thread("poked", 60).on_core(1).time(time(3_000));
+    poked.run(move || {
+        loop {
+            wake.wait();
+        }
+    });
+    let hog = setup.thread("hog", 50).on_core(1).time(time(1_000));
+    hog.run(|| {
+        loop {
+            work(ms(1));
+        }
+    });
+    setup.thread("poker", 40).time(time(4_000)).run(move || {
+        loop {
+            work(us(7));
+            wake.signal();
+        }
+    });
+}
+
+#[test]
+fn the_end_of_a_budget_is_traced_whichever_core_finds_it() {
+    let options = Options {
+        cores: 2,
+        trace: 200_000,
+        ..Options::default()
+    };
+    let mut simulation = Simulation::new(poke, options);
+    simulation.run_until(50_000);
+    let file = simulation.trace().expect("it is traced");
+    let (trace, damage) = Trace::read(&file.to_bytes()).unwrap();
+    assert_eq!(damage, [""; 0]);
+    assert_eq!(check(&trace), []);
+    let events = trace.events.iter().map(|one| &one.event);
+    let ends = events.filter(|event| event.kind() == Some(Kind::Exhausted));
+    let name = |event: &trace_format::Event| trace.names.get(&event.subject).cloned();
+    let ends = ends.filter(|event| name(event).as_deref() == Some("hog"));
+    // In each of ten periods.
+    assert!((9..=11).contains(&ends.count()));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::config::CORES;
 use crate::object::{Membership, NO_CORE, SchedContext, Thread, ThreadState};
 use crate::time::Ticks;
 use crate::token::Ptr;
+use crate::tracing::End;
 
 impl<A: Arch> Scheduler<A> {
     /// The number of cores.
@@ -73,6 +74,7 @@ impl<A: Arch> Scheduler<A> {
             && self[context].is_configured()
             && !self.has_left(context, used)
         {
+            self.trace_exhausted(context, End::Budget);
             self.charge_slice(context, used);
             self.entry_lock.timeslice_ended = true;
         }

@@ -29,4 +29,7 @@ pub fn put_byte(byte: u8) {
 }
 
 // What the tool has made: RAM, device registers and their drivers.
-include!(concat!(env!("ESCAPEMENT_BOARD"), "/board.rs"));
+include!(concat!(
+    env!("ESCAPEMENT_BOARD", "kernels are built by `cargo xtask`"),
+    "/board.rs"
+));

@@ -76,8 +76,9 @@ fn play_late(history: &[(usize, Step, u64)], fast: bool, limited: bool, late: bo
         arch.time_per_look = Ticks(core as u64);
     }
     // A sender whose wait leaves less than the endpoint's threshold is deferred, each time: then not all waits are so long.
+    // A limit is a threshold, too.
     let is_threshold = |step: &Step| matches!(step, Step::Order(Order::Threshold(..)));
-    let has_threshold = history.iter().any(|(_, step, _)| is_threshold(step));
+    let has_threshold = limited || history.iter().any(|(_, step, _)| is_threshold(step));
     let most_waits = if has_threshold { 16 } else { usize::MAX };
     for (core, step, wait) in history {
         let machine = &mut system.machine;

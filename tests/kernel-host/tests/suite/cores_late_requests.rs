@@ -19,6 +19,9 @@ struct Scene {
     server: Task,
     /// A thread with a context of its own.
     target: Task,
+    /// It waits for timeouts, with a reply object.
+    handler: Task,
+    told: CPtr,
     endpoint: CPtr,
     reply: CPtr,
     /// An endpoint and a reply object that no other thread uses.
@@ -233,6 +236,8 @@ fn scene(budget: Budget, server: u8, has_handler: bool) -> (Machine, Scene) {
         task,
         server,
         target,
+        handler,
+        told,
         endpoint,
         reply,
         source: machine.endpoint(),
@@ -323,6 +328,13 @@ fn comes_late(request: &Request, budget: Budget, server: u8, peer: Option<u8>, h
     if budget.budget < budget.period && !name.starts_with("own") {
         let current = machine.kernel_of(HERE).core.current_context;
         assert_ne!(current, Some(context), "{what}");
+    }
+    // The handler of a timeout lets the thread continue.
+    if machine.on(HERE, |machine| machine.runs(scene.handler)) {
+        let answer = Message::default();
+        machine.on(HERE, |machine| {
+            machine.send(scene.handler, scene.told, &answer);
+        });
     }
     let tries = wait_at_calls(&mut machine);
     machine.on(HERE, |machine| machine.advance(4000));

@@ -81,6 +81,12 @@ fn the_example_systems_are_in_time() {
 
 /// Each system with one value that is too large, and the component to which that value belongs.
 const OVERLOADS: &[(&str, &str, &str, &str)] = &[
+    (
+        "actions",
+        "\"2 ms\"\nperiod = \"70 ms\"",
+        "\"42 ms\"\nperiod = \"70 ms\"",
+        "judge",
+    ),
     ("demo", "45 ms", "49 ms", "client-a"),
     ("edf", "40 ms", "45 ms", "first"),
     ("faults", "\"2 ms\"", "\"17 ms\"", "faulty"),

@@ -120,7 +120,8 @@ fn an_example_that_is_not_there_is_refused() {
         assert!(check(known).is_ok(), "{known}");
     }
     let error = check("system::demo,system::demmo").unwrap_err().to_string();
-    let begin = "no example has a name with `system::demmo`; there are, after `system::`: demo, ";
+    let begin =
+        "no example has a name with `system::demmo`; there are, after `system::`: actions, demo, ";
     assert!(error.starts_with(begin), "{error}");
 }
 

@@ -5,7 +5,7 @@ use super::links::{position_of, target};
 use crate::file::{self, At};
 use crate::platform::Device;
 use crate::report::{Diagnostic, Kind, Report, Span};
-use crate::system::{ComponentId, DeviceUse, EndpointId, SMALLEST, TimeoutAction};
+use crate::system::{ComponentId, DeviceUse, EndpointId, FaultAction, SMALLEST, TimeoutAction};
 
 /// Checks the graph of calls.
 pub(super) fn all(draft: &Draft, report: &mut Report) {
@@ -36,6 +36,21 @@ fn calls<'a>(
         let (_, at) = written.iter().find(|(name, _)| **name == call.name)?;
         Some((call.to, target(at).span))
     })
+}
+
+/// The same, and the endpoint of another component to which its faults go: the kernel sends them as calls.
+fn calls_and_faults<'a>(
+    draft: &'a Draft,
+    caller: ComponentId,
+) -> impl Iterator<Item = (EndpointId, Span)> + 'a {
+    let written = draft.source(caller).on_fault.as_ref();
+    let fault = match (draft.system[caller].on_fault, written.map(|at| &at.value)) {
+        (FaultAction::Handler(handler), Some(file::FaultAction::Handler(to))) => {
+            Some((handler.endpoint, to.span.clone()))
+        }
+        _ => None,
+    };
+    calls(draft, caller).chain(fault)
 }
 
 /// What the file says about an endpoint.
@@ -169,7 +184,8 @@ fn donors(draft: &Draft, caller: ComponentId, span: &Span) -> Vec<(ComponentId, 
             .filter(|other| !seen.contains(other))
             .collect::<Vec<_>>()
         {
-            let call = calls(draft, other).find(|(to, _)| draft.system[*to].server == id);
+            let call =
+                calls_and_faults(draft, other).find(|(to, _)| draft.system[*to].server == id);
             if let Some((_, span)) = call {
                 seen.push(other);
                 waiting.push((other, span));
@@ -196,7 +212,8 @@ fn other_cores(draft: &Draft, id: ComponentId, report: &mut Report) {
         return;
     }
     for caller in draft.system.ids() {
-        for (_, span) in calls(draft, caller).filter(|(to, _)| draft.system[*to].server == id) {
+        let uses = calls_and_faults(draft, caller);
+        for (_, span) in uses.filter(|(to, _)| draft.system[*to].server == id) {
             for (donor, span) in donors(draft, caller, &span) {
                 let donor = &draft.system[donor];
                 if donor.core == driver.core {
@@ -233,7 +250,8 @@ fn threshold(draft: &Draft, id: EndpointId, report: &mut Report) {
                 help,
             );
         }
-        if file.donation_required && !server.time.is_passive() {
+        // With any condition, an endpoint takes no message that comes without a context, such as one about a timeout.
+        if (file.donation_required || file.tell_budget) && !server.time.is_passive() {
             lends_nothing(&server.name, &place.span, &mut bad);
         }
         return;
@@ -277,7 +295,7 @@ fn threshold(draft: &Draft, id: EndpointId, report: &mut Report) {
     }
     let needs = threshold.saturating_add(SMALLEST);
     for caller in draft.system.ids() {
-        for (_, span) in calls(draft, caller)
+        for (_, span) in calls_and_faults(draft, caller)
             .filter(|(to, _)| *to == id)
             .collect::<Vec<_>>()
         {
@@ -338,7 +356,7 @@ fn limits(draft: &Draft, id: ComponentId, report: &mut Report) {
     let Some(limit) = limits.min() else {
         return;
     };
-    for (to, span) in calls(draft, id) {
+    for (to, span) in calls_and_faults(draft, id) {
         let inner = &draft.system[to];
         if !draft.system[inner.server].time.is_passive() {
             continue;

@@ -356,7 +356,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     (
         "[component.a]\nslice = \"1 ms\"\nserves.e.limit = true\nserves.f.donation-required = true\n\
-         serves.g.threshold = \"1 ms\"",
+         serves.g.threshold = \"1 ms\"\nserves.h.tell-budget = true",
         &[
             (
                 Kind::BadThreshold,
@@ -369,6 +369,10 @@ pub(super) const CASES: &[Case] = &[
             (
                 Kind::BadThreshold,
                 "s:5:22: error: no caller can lend its time to `a`, which has time of its own; make it `passive = true`, or remove the condition",
+            ),
+            (
+                Kind::BadThreshold,
+                "s:6:8: error: no caller can lend its time to `a`, which has time of its own; make it `passive = true`, or remove the condition",
             ),
         ],
     ),

@@ -57,6 +57,32 @@ pub(super) const CASES: &[Case] = &[
     ),
     (
         r#"[component.a]
+        budget = "1 ms"
+        period = "10 ms"
+        calls = ["b"]
+        on-fault = { handler = "c.x" }
+        [component.b]
+        passive = true
+        serves.e = { threshold = "500 us", limit = true }
+        on-timeout = "restart"
+        on-fault = { handler = "c.y" }
+        [component.c]
+        passive = true
+        serves.x.threshold = "2 ms"
+        serves.y = {}"#,
+        &[
+            (
+                Kind::BadThreshold,
+                "s:5:32: error: `a` can never call `c.x`: its budget is 1 ms, and the threshold needs 2.02 ms; enlarge the budget, or lower the threshold",
+            ),
+            (
+                Kind::LimitNesting,
+                "s:10:32: error: `c.y` has no limit, and `b` runs under one; give it `limit = true` and a threshold of at most 500 us",
+            ),
+        ],
+    ),
+    (
+        r#"[component.a]
         budget = "5 ms"
         period = "10 ms"
         calls.b = { to = "b.e", operations = ["put", "pop"], cost = "1 ms" }

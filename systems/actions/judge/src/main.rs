@@ -11,12 +11,13 @@ userlib::component!(main);
 
 /// The components in the order of the description: whether each has stopped, how often it has failed or used up its time
 /// as far as the supervisor handles that, and how it ended.
-const EXPECTED: [(&str, bool, u32, End); 17] = [
+const EXPECTED: [(&str, bool, u32, End); 18] = [
     ("urgent", true, 1, End::Done),
     ("counted", true, 0, End::Done),
     ("stopped", true, 1, End::Timeout),
     ("reported", true, 1, End::Done),
     ("patient", true, 0, End::Done),
+    ("steady", true, 0, End::Done),
     ("handled", false, 0, End::None),
     ("flaky", true, 2, End::Done),
     ("handler", false, 0, End::None),

@@ -84,7 +84,7 @@ const OVERLOADS: &[(&str, &str, &str, &str)] = &[
     (
         "actions",
         "\"2 ms\"\nperiod = \"70 ms\"",
-        "\"42 ms\"\nperiod = \"70 ms\"",
+        "\"34 ms\"\nperiod = \"70 ms\"",
         "judge",
     ),
     ("demo", "45 ms", "49 ms", "client-a"),

@@ -11,7 +11,7 @@ userlib::component!(main);
 
 /// The components in the order of the description: whether each has stopped, how often it has failed or used up its time
 /// as far as the supervisor handles that, and how it ended.
-const EXPECTED: [(&str, bool, u32, End); 18] = [
+const EXPECTED: [(&str, bool, u32, End); 19] = [
     ("urgent", true, 1, End::Done),
     ("counted", true, 0, End::Done),
     ("stopped", true, 1, End::Timeout),
@@ -22,6 +22,7 @@ const EXPECTED: [(&str, bool, u32, End); 18] = [
     ("flaky", true, 2, End::Done),
     ("handler", false, 0, End::None),
     ("clerk", false, 2, End::Timeout),
+    ("keen", false, 2, End::Timeout),
     ("teller", false, 0, End::None),
     ("client-0", true, 0, End::Done),
     ("client-1", true, 0, End::Done),

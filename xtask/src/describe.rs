@@ -281,7 +281,7 @@ mod tests {
         );
         let error = path_of(&workspace, "abacus").unwrap_err().to_string();
         assert!(
-            error.starts_with("there is no system `abacus`; there are: actions, demo, "),
+            error.starts_with("there is no system `abacus`; there are: actions, apart, "),
             "{error}"
         );
     }

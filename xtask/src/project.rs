@@ -301,7 +301,7 @@ mod tests {
         let folder = temporary::Folder::new().unwrap();
         let error = create(&workspace, &folder.path().join("a"), Some("weights")).unwrap_err();
         let error = error.to_string();
-        let begin = "there is no template `weights`; there are: actions, demo, ";
+        let begin = "there is no template `weights`; there are: actions, apart, ";
         assert!(error.starts_with(begin), "{error}");
         let (_, names) = error.split_once("there are: ").unwrap();
         assert!(names.split(", ").count() > 10, "{names}");

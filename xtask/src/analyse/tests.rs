@@ -87,6 +87,7 @@ const OVERLOADS: &[(&str, &str, &str, &str)] = &[
         "\"34 ms\"\nperiod = \"70 ms\"",
         "judge",
     ),
+    ("apart", "5 ms", "18.9 ms", "second"),
     ("demo", "45 ms", "49 ms", "client-a"),
     ("edf", "40 ms", "45 ms", "first"),
     ("faults", "\"2 ms\"", "\"17 ms\"", "faulty"),

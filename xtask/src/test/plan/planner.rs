@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::examples::example;
+use super::systems::cores_of;
 use super::{Scope, kinds, suite};
 use crate::Result;
 use crate::cli::{AbiOption, Cores, Keep, Kernel, TestArguments};
@@ -159,7 +160,12 @@ impl<'a> Planner<'a> {
         if !self.filter.wants(&example(&system.name)) {
             return Ok(Vec::new());
         }
-        Ok(vec![self.example(system, &self.arguments.abi)?])
+        let needed = cores_of(&system);
+        let mut run = self.example(system, &self.arguments.abi)?;
+        if needed.count > run.cores.count {
+            run.cores = needed;
+        }
+        Ok(vec![run])
     }
 
     /// The filter's texts that select tests of the suite.

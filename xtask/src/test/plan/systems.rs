@@ -172,7 +172,7 @@ impl<'a> Planner<'a> {
 }
 
 /// The cores that a system needs.
-const fn cores_of(system: &System) -> Cores {
+pub(super) const fn cores_of(system: &System) -> Cores {
     Cores {
         count: system.cores,
         ..Cores::TWO

@@ -121,7 +121,7 @@ fn an_example_that_is_not_there_is_refused() {
     }
     let error = check("system::demo,system::demmo").unwrap_err().to_string();
     let begin =
-        "no example has a name with `system::demmo`; there are, after `system::`: actions, demo, ";
+        "no example has a name with `system::demmo`; there are, after `system::`: actions, apart, ";
     assert!(error.starts_with(begin), "{error}");
 }
 
@@ -300,4 +300,18 @@ fn a_filter_selects_the_test_of_a_project_by_its_name() {
     assert_eq!(count(&["--filter", "hello"]), 1);
     assert_eq!(count(&["--filter", "other,system::hello"]), 1);
     assert_eq!(count(&["--filter", "other"]), 0);
+}
+
+#[test]
+fn the_test_of_a_project_has_the_cores_of_its_system() {
+    let workspace = Workspace::find().unwrap();
+    let folder = temporary::Folder::new().unwrap();
+    let project = folder.path().join("apart");
+    project::create(&workspace, &project, Some("apart")).unwrap();
+    let platform = Platform::load(&workspace, "pc99").unwrap();
+    let Command::Test(arguments) = Cli::parse_from(["cargo escapement", "test"]).command else {
+        panic!("not `test`")
+    };
+    let runs = runs(&workspace, &platform, &arguments, Some(&project), Scope::All).unwrap();
+    assert_eq!(runs[0].cores.count, 2);
 }

@@ -312,6 +312,7 @@ fn the_test_of_a_project_has_the_cores_of_its_system() {
     let Command::Test(arguments) = Cli::parse_from(["cargo escapement", "test"]).command else {
         panic!("not `test`")
     };
-    let runs = runs(&workspace, &platform, &arguments, Some(&project), Scope::All).unwrap();
-    assert_eq!(runs[0].cores.count, 2);
+    let project = Some(&*project);
+    let runs = runs(&workspace, &platform, &arguments, project, Scope::All);
+    assert_eq!(runs.unwrap()[0].cores.count, 2);
 }

@@ -16,8 +16,8 @@ use core::sync::atomic::AtomicUsize;
 /// Bytes of a page.
 pub const PAGE: usize = 1 << PAGE_BITS;
 
-/// The first address of [`Environment::map`]: far above any program.
-const FREE_ADDRESSES: usize = 0x6000_0000;
+/// The first address of [`Environment::map`]: far above any program, and after what a parent shares with it.
+pub(crate) const FREE_ADDRESSES: usize = 0x6000_0000;
 
 /// The span of a table of pages on 64-bit processors: 2 MiB; it is less on others.
 const TABLE_SPAN: usize = 1 << 21;

@@ -398,7 +398,7 @@ fn build_system(
             let file = files.iter().find(|(known, _)| *known == name);
             file.map(|(_, bytes)| Executable::parse(bytes)).transpose()
         };
-        memory::check(table, program)
+        memory::check(table, bare_metal.platform.usable_memory(), program)
             .map_err(|error| about::placed(&error, bare_metal.workspace, file))?;
     }
     let archive = archive::pack(files, table, request.parameters)?;

@@ -221,6 +221,17 @@ impl Platform {
         read.map_err(anyhow::Error::msg)?.checked(name)
     }
 
+    /// The memory of which objects can be made.
+    pub(crate) fn usable_memory(&self) -> Size {
+        /// What kernels for 32-bit Arm map (`arch/arm/src/aarch32/machine/kernel_space.rs`).
+        const WINDOW: u64 = 480 << 20;
+        let all = u64::from(self.qemu.memory) << 20;
+        Size::from_bytes(match self.user.elf.class {
+            Class::Elf32 => all.min(WINDOW),
+            Class::Elf64 => all,
+        })
+    }
+
     /// What descriptions of systems depend on.
     pub(crate) fn for_descriptions(&self) -> system_description::Platform {
         let word_bits = match self.user.elf.class {

@@ -84,8 +84,11 @@ impl System {
         let context = |error: anyhow::Error| about::placed(&error, workspace, file);
         let folder = file.parent().unwrap_or(Path::new(""));
         heap::require(&system, folder).map_err(context)?;
+        let table = table::of(&system).map_err(context)?;
+        // As far as it is known before the programs are built.
+        memory::check(&table, platform.usable_memory(), |_| Ok(None)).map_err(context)?;
         Ok(Some(Generated {
-            table: table::of(&system).map_err(context)?,
+            table,
             given: given::of(&system).map_err(context)?,
             system,
         }))

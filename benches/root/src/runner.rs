@@ -15,7 +15,7 @@ use userlib::{
 
 /// Size of a benchmark's component: the program, and memory for its objects.
 const SIZE: ProcessSize = ProcessSize {
-    memory_bits: 25,
+    memory: 1 << 25,
     slots: 1024,
     cnode_bits: 13,
     stack_pages: 64,
@@ -25,7 +25,7 @@ const SIZE: ProcessSize = ProcessSize {
 const UNTYPED_BITS: usize = 24;
 /// The benchmark's partner creates no objects.
 const PARTNER_SIZE: ProcessSize = ProcessSize {
-    memory_bits: 22,
+    memory: 1 << 22,
     slots: 512,
     ..SIZE
 };

@@ -21,7 +21,13 @@ pub fn give_registers(
         *frame = allocator.create_device_frame(address + page * PAGE)?;
     }
     let rights = Rights::READ_WRITE;
-    process.map_all(environment, name, frames, rights, Attributes::DEVICE)?;
+    process.map_all(
+        environment,
+        name,
+        frames.iter().copied(),
+        rights,
+        Attributes::DEVICE,
+    )?;
     for &frame in &*frames {
         environment.allocator.delete(frame)?;
     }

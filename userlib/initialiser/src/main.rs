@@ -72,6 +72,12 @@ fn set_up(
     environment: &mut Environment,
 ) -> Result<Supervisor, Problem<'static>> {
     const OWN: &str = "the initialiser";
+    // A CNode for each component, with a slot for each page of it.
+    let (tcb, vspace) = (environment.tcb, environment.vspace);
+    let allocator = &mut environment.allocator;
+    allocator
+        .extend_cspace(tcb, vspace, boot.cnode_size_bits)
+        .during(OWN)?;
     environment.end_with_root_task("initialiser").during(OWN)?;
     let clock = Clock::start(environment, boot).during("the clock")?;
     let objects = Objects::create(boot, environment, &table)?;

@@ -2,30 +2,30 @@
 
 use crate::devices;
 use crate::objects::{Objects, Role, badge, parameters};
-use system_table::{
-    Component, Gift, Gifts, MOST_INTERRUPTS, OnFault, OnTimeout, SLOTS_OF_COMPONENT, TimeSource,
-};
+use system_table::{Component, Gift, Gifts, MOST_INTERRUPTS, OnFault, OnTimeout, TimeSource};
 use userlib::abi::thread_flags::FPU_DISABLED;
 use userlib::cap::{Attributes, IrqHandler, Line, Tcb};
 use userlib::loader::Program;
-use userlib::process::{Complete, HighWater, Inspection, MOST_WRITABLE_PAGES, ProcessSize};
+use userlib::process::{
+    Complete, HighWater, Inspection, MOST_HEAP_PAGES, MOST_SHARED_PAGES, ProcessSize,
+};
 use userlib::server::Passive;
 use userlib::startup::{NOTIFICATION, TIMES};
 use userlib::time::Clock;
 use userlib::{Environment, Error, Process, Result, Rights, boot};
 
-/// The tool has checked what can be reset.
-const _: () = assert!(MOST_WRITABLE_PAGES == system_table::MOST_WRITABLE_PAGES);
-
 /// Pages that the clock takes at the most.
 const CLOCK: usize = 1;
 /// The page with the times that timeouts have reported.
 const REPORTED: usize = 1;
-/// Slots of its memory, its two contexts, its notification, its alarm, and the reported times with their table of pages.
-const OWN: usize = 7;
 
-/// The tool has checked that there is a slot for everything.
-const _: () = assert!(ProcessSize::SLOTS_OF_OBJECTS + CLOCK + REPORTED + OWN == SLOTS_OF_COMPONENT);
+/// A table that is valid fits into an address space, and the tool has checked that it fits into the memory.
+const _: () = {
+    assert!(MOST_HEAP_PAGES >= system_table::MOST_HEAP_PAGES as usize);
+    assert!(MOST_SHARED_PAGES >= system_table::MOST_MAPPED_PAGES as usize + CLOCK + REPORTED);
+    assert!(ProcessSize::OBJECTS == system_table::PAGES_OF_OBJECTS as usize);
+    assert!(ProcessSize::PAGES_OF_TABLE == system_table::PAGES_OF_TABLE as usize);
+};
 
 /// A component that was set up.
 pub struct Member {
@@ -60,7 +60,7 @@ impl Member {
         let size = ProcessSize::of(
             &Program::parse(program)?,
             component.stack_pages.into(),
-            component.heap_pages.into(),
+            component.heap_pages as usize,
             mapped + CLOCK + REPORTED,
         )?;
         let mut process = Process::with_size(environment, program, size)?;
@@ -81,9 +81,11 @@ impl Member {
                 *place = handler;
             }
         }
-        let process = process.complete();
+        let process = process.complete(environment)?;
         if component.may_restart() && !process.can_reset() {
-            return Err(Error::BadProgram("it has too much memory to be restarted"));
+            return Err(Error::BadProgram(
+                "it has too many segments to be restarted",
+            ));
         }
         let member = Self {
             process,
@@ -283,7 +285,7 @@ fn give(
                 true => Attributes::NORMAL,
                 false => Attributes::NO_EXECUTE,
             };
-            let frames = objects.region(region);
+            let frames = objects.region(region).iter();
             process.map_all(environment, name, frames, rights, attributes)?;
         }
         Gift::Number { name, value } => process.give_number(environment, name, value as usize)?,

@@ -3,12 +3,10 @@
 use crate::domains::has_domains;
 use crate::emergency::Emergency;
 use crate::{During, Problem};
-use system_table::{
-    Gift, MOST_COMPONENTS, MOST_ENDPOINTS, MOST_REGIONS, MOST_SHARED_PAGES, Table, Time,
-};
+use system_table::{Gift, MOST_COMPONENTS, MOST_ENDPOINTS, MOST_REGIONS, Table, Time};
 use userlib::abi::endpoint_flags::{DONATION_REQUIRED, LIMIT, TELL_BUDGET};
-use userlib::cap::{Endpoint, Frame, Notification, Reply, SchedContext, SchedParameters};
-use userlib::environment::SharedPage;
+use userlib::cap::{Endpoint, Frames, Notification, Reply, SchedContext, SchedParameters};
+use userlib::environment::{PAGE, SharedPage};
 use userlib::server::STOPPED;
 use userlib::{BootInfo, CPtr, Capability, Environment, Microseconds, Rights, boot};
 
@@ -24,9 +22,8 @@ pub struct Objects {
     pub replies: [Reply; MOST_ENDPOINTS],
     /// What a component has that a restart does not change.
     pub own: [Own; MOST_COMPONENTS],
-    frames: [Frame; MOST_SHARED_PAGES],
-    /// The first frame of each region, and of the one after the last.
-    regions: [u16; MOST_REGIONS + 1],
+    /// The frames of each region.
+    regions: [Frames; MOST_REGIONS],
     /// Whether the processor's caches hold a region.
     cacheable: [bool; MOST_REGIONS],
     /// Whether there is a schedule of domains.
@@ -65,8 +62,7 @@ impl Objects {
                 times: None,
                 emergency: None,
             }; MOST_COMPONENTS],
-            frames: [Frame::at(CPtr::NULL); MOST_SHARED_PAGES],
-            regions: [0; MOST_REGIONS + 1],
+            regions: [Frames::NONE; MOST_REGIONS],
             cacheable: [true; MOST_REGIONS],
             has_domains: has_domains(table),
         };
@@ -74,15 +70,7 @@ impl Objects {
             objects.endpoints[index] = endpoint(environment, &one).during(WHAT)?;
             objects.replies[index] = environment.allocator.create().during(WHAT)?;
         }
-        let mut next = 0;
-        for (index, region) in table.regions().enumerate() {
-            for _ in 0..region.pages {
-                objects.frames[next] = environment.allocator.create().during(WHAT)?;
-                next += 1;
-            }
-            objects.regions[index + 1] = next as u16;
-            objects.cacheable[index] = region.cacheable;
-        }
+        objects.create_regions(environment, table).during(WHAT)?;
         for (index, (component, gifts)) in table.components().enumerate() {
             let watches = gifts.iter().any(|gift| matches!(gift, Gift::Watch { .. }));
             let times = watches.then(|| environment.create_shared_page());
@@ -98,6 +86,22 @@ impl Objects {
             objects.own[index] = own;
         }
         Ok(objects)
+    }
+
+    /// Creates shared memory, all of it in one arena.
+    fn create_regions(&mut self, environment: &mut Environment, table: &Table) -> userlib::Result {
+        let pages: usize = table.regions().map(|region| region.pages as usize).sum();
+        if pages == 0 {
+            return Ok(());
+        }
+        let bytes = pages.checked_mul(PAGE);
+        let bytes = bytes.ok_or(userlib::Error::OutOfResources)?;
+        let mut arena = environment.allocator.split_bytes(bytes, pages)?;
+        for (index, region) in table.regions().enumerate() {
+            self.regions[index] = arena.allocator.create_frames(region.pages as usize)?;
+            self.cacheable[index] = region.cacheable;
+        }
+        environment.allocator.give_up_arena(arena)
     }
 
     /// Refuses all calls at an endpoint: those of callers that wait, and later ones.
@@ -129,9 +133,8 @@ impl Objects {
     }
 
     /// The frames of a region.
-    pub fn region(&self, index: u16) -> &[Frame] {
-        let index = usize::from(index);
-        &self.frames[self.regions[index].into()..self.regions[index + 1].into()]
+    pub fn region(&self, index: u16) -> Frames {
+        self.regions[usize::from(index)]
     }
 }
 

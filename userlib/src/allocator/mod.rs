@@ -3,25 +3,34 @@
 //! The bookkeeping ([`SlotMap`], [`Pool`]) does not invoke the kernel and runs on the host; [`Allocator`]
 //! connects it to kernel objects.
 
+mod arena;
+mod cspace;
 mod pool;
 mod slots;
 
-pub use pool::{Choice, Pool, Region};
+pub use arena::{Arena, ArenaAllocator};
+pub use pool::{Choice, Pool, Region, arena_bytes};
 pub use slots::{FEW_SLOTS, MANY_SLOTS, SlotMap};
 
-use crate::cap::{CNode, CPtr, Capability, FixedObject, Frame, FrameSize, Object, Slot, Untyped};
+use crate::cap::{
+    CNode, CPtr, Capability, FixedObject, Frame, FrameSize, Frames, Object, Slot, Untyped,
+};
 use crate::{Error, Result};
-use abi::{BootInfo, Rights};
+use abi::sizes::PAGE_BITS;
+use abi::{BootInfo, RETYPE_LIMIT, Rights};
+use cspace::CSpace;
 
 /// The regions that an allocator of all memory can hold: as many as the kernel may describe, plus those that
 /// device memory is split into.
 pub const ALL_REGIONS: usize = abi::MAX_BOOT_UNTYPEDS + 90;
 
 /// Creates objects from untyped memory, in free slots of the caller's own CNode: the first 4096, or a million with
-/// `SLOT_WORDS` [`MANY_SLOTS`], which take 230 KB.
+/// `SLOT_WORDS` [`MANY_SLOTS`], which take 230 KB. Arenas can have CNodes of their own
+/// ([`extend_cspace`](Self::extend_cspace)).
 pub struct Allocator<const REGIONS: usize = ALL_REGIONS, const SLOT_WORDS: usize = FEW_SLOTS> {
-    cnode: CNode,
-    slots: SlotMap<SLOT_WORDS>,
+    space: CSpace<SLOT_WORDS>,
+    /// The free places for CNodes, if the CSpace has two levels.
+    cnodes: SlotMap<1>,
     pool: Pool<REGIONS>,
 }
 
@@ -56,8 +65,8 @@ impl<const REGIONS: usize, const SLOT_WORDS: usize> Allocator<REGIONS, SLOT_WORD
     /// An allocator without memory, over free slots of `cnode`, the root of the caller's CSpace.
     pub fn new(cnode: CNode, slots: core::ops::Range<usize>) -> Self {
         Self {
-            cnode,
-            slots: SlotMap::new(slots),
+            space: CSpace::new(cnode, slots),
+            cnodes: SlotMap::new(0..0),
             pool: Pool::new(),
         }
     }
@@ -69,23 +78,23 @@ impl<const REGIONS: usize, const SLOT_WORDS: usize> Allocator<REGIONS, SLOT_WORD
 
     /// The root of the caller's CSpace.
     pub fn cnode(&self) -> CNode {
-        self.cnode
+        self.space.root
     }
 
     /// The slot with a given address.
     pub fn slot(&self, address: impl Capability) -> Slot {
-        self.cnode.slot(address.cptr())
+        self.cnode().slot(address.cptr())
     }
 
     /// Allocates a slot; [`free_slot`](Self::free_slot) frees it.
     pub fn allocate_slot(&mut self) -> Result<Slot> {
-        let index = self.slots.allocate(1).ok_or(Error::OutOfResources)?;
-        Ok(self.cnode.slot(CPtr(index)))
+        let index = self.space.allocate(1)?;
+        Ok(self.cnode().slot(CPtr(index)))
     }
 
     /// Frees a slot, which must be empty.
     pub fn free_slot(&mut self, slot: Slot) {
-        self.slots.free(slot.index, 1);
+        self.space.free(slot.index);
     }
 
     /// Creates an object of a type with a fixed size.
@@ -117,38 +126,37 @@ impl<const REGIONS: usize, const SLOT_WORDS: usize> Allocator<REGIONS, SLOT_WORD
         size_argument: usize,
         bits: usize,
     ) -> Result<CPtr> {
-        let slot = self.allocate_slot()?;
-        let result = match self.pool.choose(bits) {
-            Some(choice) => self
-                .retype(choice.untyped, object, size_argument, slot)
-                .map(|()| {
-                    self.pool.take(choice);
-                }),
-            None => Err(Error::OutOfResources),
-        };
-        match result {
-            Ok(()) => Ok(CPtr(slot.index)),
-            Err(error) => {
-                self.free_slot(slot);
-                Err(error)
-            }
-        }
+        let choice = self.pool.choose(bits).ok_or(Error::OutOfResources)?;
+        let slot = self.space.create(choice.untyped, object, size_argument)?;
+        self.pool.take(choice);
+        Ok(CPtr(slot))
     }
 
-    fn retype(
-        &self,
-        untyped: Untyped,
-        object: abi::ObjectType,
-        size_argument: usize,
-        slot: Slot,
-    ) -> Result {
-        let destination = crate::cap::SlotRange {
-            root: self.cnode,
-            index: 0,
-            depth: 0,
-            offset: slot.index,
-        };
-        untyped.retype(object, size_argument, destination, 1)
+    /// Creates frames of the smallest size in consecutive slots.
+    ///
+    /// # Errors
+    /// If memory or slots are missing; some of the frames may be there then.
+    pub fn create_frames(&mut self, count: usize) -> Result<Frames> {
+        let first = self.space.allocate(count)?;
+        let mut done = 0;
+        while done < count {
+            let next = self
+                .pool
+                .choose_some(PAGE_BITS, RETYPE_LIMIT.min(count - done));
+            let (choice, some) = next.ok_or(Error::OutOfResources)?;
+            let slot = first + done;
+            self.space
+                .retype(choice.untyped, Frame::TYPE, 0, slot, some)?;
+            self.pool.take(choice);
+            done += some;
+        }
+        Ok(Frames::at(CPtr(first), count))
+    }
+
+    /// Creates an object that takes all of `memory`, in a slot that is free for it.
+    pub fn make<T: Object>(&self, memory: Untyped, size_argument: usize, slot: Slot) -> Result {
+        self.space
+            .retype(memory, T::TYPE, size_argument, slot.index, 1)
     }
 
     /// Creates a frame of the smallest size that covers a device's registers at a physical address.
@@ -163,17 +171,16 @@ impl<const REGIONS: usize, const SLOT_WORDS: usize> Allocator<REGIONS, SLOT_WORD
             };
             let base = physical_address & !((1 << bits) - 1);
             if bits == page.bits() {
-                let slot = self.allocate_slot()?;
-                self.retype(untyped, page.object_type(), 0, slot)?;
+                let slot = self.space.create(untyped, page.object_type(), 0)?;
                 self.forget(untyped)?;
-                return Ok(Frame(CPtr(slot.index)));
+                return Ok(Frame(CPtr(slot)));
             }
             for half in 0..2 {
-                let slot = self.allocate_slot()?;
-                self.retype(untyped, abi::ObjectType::Untyped, bits - 1, slot)?;
+                let slot = self
+                    .space
+                    .create(untyped, abi::ObjectType::Untyped, bits - 1)?;
                 let address = base + (half << (bits - 1));
-                self.pool
-                    .add_device(Untyped(CPtr(slot.index)), address, bits - 1);
+                self.pool.add_device(Untyped(CPtr(slot)), address, bits - 1);
             }
             self.forget(untyped)?;
         }
@@ -181,7 +188,7 @@ impl<const REGIONS: usize, const SLOT_WORDS: usize> Allocator<REGIONS, SLOT_WORD
 
     /// Deletes the capability to memory of which nothing is left, if this allocator has split it off.
     fn forget(&mut self, untyped: Untyped) -> Result {
-        match self.slots.contains(untyped.0.0) {
+        match self.space.slots.contains(untyped.0.0) {
             true => self.delete(untyped),
             false => Ok(()),
         }
@@ -189,7 +196,7 @@ impl<const REGIONS: usize, const SLOT_WORDS: usize> Allocator<REGIONS, SLOT_WORD
 
     /// Deletes the capabilities to all memory that is left: nothing more can be created.
     pub fn give_up(&mut self) -> Result {
-        while let Some(untyped) = self.pool.take_any() {
+        while let Some((untyped, _)) = self.pool.take_any() {
             self.slot(untyped).delete()?;
         }
         Ok(())
@@ -235,48 +242,4 @@ impl<const REGIONS: usize, const SLOT_WORDS: usize> Allocator<REGIONS, SLOT_WORD
         self.free_slot(slot);
         Ok(())
     }
-
-    /// Splits off an arena of 2^`size_bits` bytes and `slots` slots, with an allocator of its own.
-    pub fn split(&mut self, size_bits: usize, slots: usize) -> Result<Arena> {
-        let untyped: Untyped = match self.pool.reuse(size_bits) {
-            Some(untyped) => untyped,
-            None => self.create_sized(size_bits)?,
-        };
-        let Some(first) = self.slots.allocate(slots) else {
-            self.pool.keep(untyped, size_bits);
-            return Err(Error::OutOfResources);
-        };
-        let mut allocator = Allocator::new(self.cnode, first..first + slots);
-        allocator.pool.add(untyped, size_bits);
-        Ok(Arena {
-            untyped,
-            size_bits,
-            slots: first..first + slots,
-            allocator,
-        })
-    }
-
-    /// Takes an arena back and deletes all objects in it.
-    pub fn reclaim(&mut self, arena: Arena) -> Result {
-        self.slot(arena.untyped).revoke()?;
-        // The revocation leaves copies of capabilities to objects outside the arena.
-        for slot in arena.slots.clone() {
-            if !arena.allocator.slots.is_free(slot) {
-                self.slot(CPtr(slot)).delete()?;
-            }
-        }
-        self.slots.free(arena.slots.start, arena.slots.len());
-        self.pool.keep(arena.untyped, arena.size_bits);
-        Ok(())
-    }
-}
-
-/// A part of an allocator that can be taken back as a whole: its memory is one untyped, and its slots are
-/// contiguous.
-pub struct Arena {
-    untyped: Untyped,
-    size_bits: usize,
-    slots: core::ops::Range<usize>,
-    /// Creates objects in the arena.
-    pub allocator: Allocator<1>,
 }

@@ -4,6 +4,10 @@
 //! nothing until all of it is revoked. The pool tracks that watermark, so that it knows before an invocation
 //! whether an object fits, and in which region with the least waste.
 
+mod pieces;
+
+pub use pieces::arena_bytes;
+
 use crate::cap::Untyped;
 
 /// A region of untyped memory.
@@ -96,9 +100,10 @@ impl<const CAPACITY: usize> Pool<CAPACITY> {
         place.take()
     }
 
-    /// Removes any region; returns its untyped.
-    pub fn take_any(&mut self) -> Option<Untyped> {
-        self.remove(|_| true).map(|region| region.untyped)
+    /// Removes any region; returns its untyped, and log2 of its size.
+    pub fn take_any(&mut self) -> Option<(Untyped, usize)> {
+        let region = self.remove(|_| true)?;
+        Some((region.untyped, region.size_bits))
     }
 
     /// The region in which an object of 2^`bits` bytes wastes the least: first the least for alignment, then
@@ -127,6 +132,16 @@ impl<const CAPACITY: usize> Pool<CAPACITY> {
             }
         }
         best.map(|(_, choice)| choice)
+    }
+
+    /// The region for the first of `count` objects, and how many of them fit there, one after the other.
+    pub fn choose_some(&self, bits: usize, count: usize) -> Option<(Choice, usize)> {
+        let choice = self.choose(bits)?;
+        let region = self.regions[choice.region].as_ref()?;
+        let more = ((1 << region.size_bits) - choice.used) >> bits;
+        let more = more.min(count.saturating_sub(1));
+        let used = choice.used + (more << bits);
+        Some((Choice { used, ..choice }, 1 + more))
     }
 
     /// Records that the kernel has created the object of a choice.
@@ -216,9 +231,25 @@ mod tests {
         let mut pool = Pool::<2>::new();
         pool.add(Untyped(CPtr(1)), 20);
         pool.add_device(Untyped(CPtr(2)), 0x10_0000, 20);
-        assert_eq!(pool.take_any(), Some(Untyped(CPtr(1))));
-        assert_eq!(pool.take_any(), Some(Untyped(CPtr(2))));
+        assert_eq!(pool.take_any(), Some((Untyped(CPtr(1)), 20)));
+        assert_eq!(pool.take_any(), Some((Untyped(CPtr(2)), 20)));
         assert_eq!(pool.take_any(), None);
         assert_eq!(pool.choose(12), None);
+    }
+
+    #[test]
+    fn several_objects_are_chosen_up_to_the_end_of_a_region() {
+        let mut pool = Pool::<2>::new();
+        pool.add(Untyped(CPtr(1)), 14);
+        pool.add(Untyped(CPtr(2)), 20);
+        assert_eq!(place(&mut pool, 12), Some(1));
+        let (choice, count) = pool.choose_some(12, 100).unwrap();
+        assert_eq!((choice.untyped, count), (Untyped(CPtr(1)), 3));
+        pool.take(choice);
+        let (choice, count) = pool.choose_some(12, 100).unwrap();
+        assert_eq!((choice.untyped, count), (Untyped(CPtr(2)), 100));
+        pool.take(choice);
+        assert_eq!(pool.choose_some(12, 200).unwrap().1, 156);
+        assert_eq!(pool.choose_some(21, 1), None);
     }
 }

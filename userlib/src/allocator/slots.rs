@@ -164,6 +164,11 @@ impl<const WORDS: usize> SlotMap<WORDS> {
         self.set(first..first + count, false);
     }
 
+    /// The slots of this map.
+    pub fn range(&self) -> Range<usize> {
+        self.range.clone()
+    }
+
     /// Whether a slot is in this map.
     pub fn contains(&self, slot: usize) -> bool {
         self.range.contains(&slot)

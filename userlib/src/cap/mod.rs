@@ -33,7 +33,7 @@ pub use reply::Reply;
 pub use sched_context::{SchedContext, SchedControl, SchedParameters, YieldTarget, Yielded};
 pub use tcb::{CopyRegisters, Registers, Tcb};
 pub use untyped::{SlotRange, Untyped};
-pub use vspace::{Frame, PageTable, VSpace};
+pub use vspace::{Frame, Frames, PageTable, VSpace};
 
 use abi::ObjectType;
 use core::fmt;

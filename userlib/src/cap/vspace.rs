@@ -1,6 +1,6 @@
 //! Address spaces and frames: the part common to all architectures.
 
-use super::{Capability, FixedObject, Object, arch, capability};
+use super::{CPtr, Capability, FixedObject, Object, arch, capability};
 use crate::Result;
 use crate::invoke::{invoke, perform};
 use abi::{ObjectType, Rights};
@@ -15,6 +15,44 @@ capability! {
 capability! {
     /// Mappable memory. As an object of fixed size: a frame of the smallest size.
     Frame
+}
+
+/// Frames of the smallest size in consecutive slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frames {
+    first: usize,
+    count: usize,
+}
+
+impl Frames {
+    /// No frames.
+    pub const NONE: Self = Self { first: 0, count: 0 };
+
+    /// So many frames from `first` on.
+    pub const fn at(first: CPtr, count: usize) -> Self {
+        let first = first.0;
+        Self { first, count }
+    }
+
+    /// How many there are.
+    pub const fn len(self) -> usize {
+        self.count
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(self) -> bool {
+        self.count == 0
+    }
+
+    /// The one at `index`.
+    pub fn get(self, index: usize) -> Option<Frame> {
+        (index < self.count).then(|| Frame(CPtr(self.first + index)))
+    }
+
+    /// All of them.
+    pub fn iter(self) -> impl Iterator<Item = Frame> {
+        (self.first..self.first + self.count).map(|slot| Frame(CPtr(slot)))
+    }
 }
 
 capability! {

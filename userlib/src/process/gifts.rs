@@ -117,7 +117,7 @@ impl Process {
         rights: Rights,
         attributes: Attributes,
     ) -> Result<usize> {
-        self.map_all(environment, name, &[frame], rights, attributes)
+        self.map_all(environment, name, [frame], rights, attributes)
     }
 
     /// Maps copies of frames of the smallest size at contiguous addresses, under a name; returns the first.
@@ -125,12 +125,12 @@ impl Process {
         &mut self,
         environment: &mut Environment,
         name: &str,
-        frames: &[Frame],
+        frames: impl IntoIterator<Item = Frame>,
         rights: Rights,
         attributes: Attributes,
     ) -> Result<usize> {
         let address = self.next_shared;
-        for &frame in frames {
+        for frame in frames {
             // The copy is in a slot of the arena, so that it is deleted with the process.
             let slot = self.arena.allocator.allocate_slot()?;
             slot.copy_from(environment.allocator.slot(frame), Rights::READ_WRITE)?;
@@ -140,7 +140,7 @@ impl Process {
                 .map(allocator, copy, self.next_shared, rights, attributes)?;
             self.next_shared += PAGE;
         }
-        let bytes = frames.len() * PAGE;
+        let bytes = self.next_shared - address;
         self.record(environment, name, RecordKind::Memory, address, bytes)?;
         Ok(address)
     }

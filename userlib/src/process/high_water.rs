@@ -4,7 +4,10 @@ use super::reset::Complete;
 use super::{ProcessSize, inspection};
 use crate::environment::PAGE;
 use crate::loader::Program;
-use crate::{Environment, Result};
+use crate::{Environment, Error, Result};
+
+/// The most pages that are looked at: a parent that has other duties must not be away for long.
+const MOST_PAGES: usize = 128;
 
 /// Bytes that were used at the most. A process that has written nothing but zeros there has used less in truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,14 +22,16 @@ impl Complete {
     /// Looks for the last words of stack and heap that are not zero, from the ends which are used last.
     ///
     /// # Errors
-    /// If the process has more memory than can be looked at: its pages are recorded up to
-    /// [`MOST_WRITABLE_PAGES`](super::MOST_WRITABLE_PAGES).
+    /// If the process may write more than 512 KiB.
     pub fn high_water(
         &self,
         environment: &mut Environment,
         program: &Program,
         size: ProcessSize,
     ) -> Result<HighWater> {
+        if self.writable_pages() > MOST_PAGES {
+            return Err(Error::OutOfResources);
+        }
         // In the order of the frames: program, stack from the top, buffer, heap.
         let stack = inspection::written_pages(program)?;
         let heap = stack + size.stack_pages + 1;

@@ -16,7 +16,7 @@ mod shared_program;
 
 pub use high_water::HighWater;
 pub use inspection::Inspection;
-pub use reset::{Complete, MOST_WRITABLE_PAGES};
+pub use reset::Complete;
 pub use shared_program::SharedProgram;
 
 use crate::allocator::Arena;
@@ -32,18 +32,23 @@ use core::ops::Range;
 use parts::{IPC_BUFFER, Parts, STACK_TOP, STARTUP};
 use reset::Writable;
 
-/// Address of the first shared page in a process's address space.
+/// Address of the first shared page in a process's address space. If it is a parent itself, it maps what it creates
+/// after that, from [`FREE_ADDRESSES`](crate::environment::FREE_ADDRESSES) on.
 const SHARED: usize = 0x5100_0000;
+/// The most pages that a process can share.
+pub const MOST_SHARED_PAGES: usize = (crate::environment::FREE_ADDRESSES - SHARED) / PAGE;
 
 /// Address of its heap.
-const HEAP: usize = 0x5800_0000;
+const HEAP: usize = 0x9000_0000;
+/// The most pages of its heap, which ends before the kernel's addresses on 32-bit processors.
+pub const MOST_HEAP_PAGES: usize = 0x4000_0000 / PAGE;
 
 /// Size of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessSize {
-    /// log2 of the size in bytes of its arena, which contains all of its objects.
-    pub memory_bits: usize,
-    /// The most slots of the parent's CNode that its objects may use.
+    /// Bytes of its arena, which contains all of its objects.
+    pub memory: usize,
+    /// The most slots of the parent's CSpace that its objects may use.
     pub slots: usize,
     /// log2 of the number of slots of its own CNode.
     pub cnode_bits: usize,
@@ -61,10 +66,11 @@ impl ProcessSize {
 }
 
 impl ProcessSize {
-    /// Pages of paging structures, the CNode, the thread, the IPC buffer and the startup page, with their alignment.
-    const OBJECTS: usize = 28;
-    /// Slots for these, which may be smaller than pages.
-    pub const SLOTS_OF_OBJECTS: usize = 2 * Self::OBJECTS;
+    /// Pages of the CNode, the thread, the IPC buffer, the startup page, and the first paging structures, with their
+    /// alignment.
+    pub const OBJECTS: usize = 28;
+    /// Pages that a table of pages maps, at the least.
+    pub const PAGES_OF_TABLE: usize = 256;
 
     /// Enough for a program with a stack, a heap and `more` further pages that are mapped.
     ///
@@ -80,11 +86,11 @@ impl ProcessSize {
         for segment in program.segments() {
             pages += segment?.size.div_ceil(PAGE);
         }
+        let tables = (pages + more).div_ceil(Self::PAGES_OF_TABLE);
         Ok(Self {
-            memory_bits: ((pages + Self::OBJECTS) * PAGE)
-                .next_power_of_two()
-                .trailing_zeros() as usize,
-            slots: pages + more + Self::SLOTS_OF_OBJECTS,
+            memory: (pages + tables + Self::OBJECTS) * PAGE,
+            // Some objects are smaller than pages.
+            slots: pages + more + tables + 2 * Self::OBJECTS,
             stack_pages,
             heap_pages,
             ..Self::default()
@@ -95,7 +101,7 @@ impl ProcessSize {
 impl Default for ProcessSize {
     fn default() -> Self {
         Self {
-            memory_bits: 20,
+            memory: 1 << 20,
             slots: 192,
             cnode_bits: 8,
             stack_pages: 4,
@@ -147,7 +153,7 @@ impl Process {
         program: &SharedProgram,
         size: ProcessSize,
     ) -> Result<Self> {
-        let mut arena = environment.allocator.split(size.memory_bits, size.slots)?;
+        let mut arena = environment.allocator.split_bytes(size.memory, size.slots)?;
         let parts = match Parts::build(environment, &mut arena, program, size) {
             Ok(parts) => parts,
             Err(error) => {

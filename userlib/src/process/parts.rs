@@ -2,8 +2,8 @@
 
 use super::reset::Writable;
 use super::{HEAP, ProcessSize, SharedProgram};
-use crate::allocator::{Allocator, Arena};
-use crate::cap::{Attributes, CNode, CPtr, Frame, FrameSize, Object, Tcb, Untyped, VSpace};
+use crate::allocator::{Arena, ArenaAllocator};
+use crate::cap::{Attributes, CNode, CPtr, Frame, FrameSize, Frames, Object, Tcb, Untyped, VSpace};
 use crate::environment::PAGE;
 use crate::loader::Segment;
 use crate::startup::Startup;
@@ -47,16 +47,13 @@ impl Parts {
         let mut writable = Writable::default();
         load(environment, arena, vspace, program, &mut writable)?;
         let objects = &mut arena.allocator;
-        for page in 1..=size.stack_pages {
-            let address = STACK_TOP - page * PAGE;
-            writable.add(map_new(objects, vspace, address, Rights::READ_WRITE)?);
-        }
-        let ipc_buffer = map_new(objects, vspace, IPC_BUFFER, Rights::READ_WRITE)?;
-        writable.add(ipc_buffer);
-        for page in 0..size.heap_pages {
-            let address = HEAP + page * PAGE;
-            writable.add(map_new(objects, vspace, address, Rights::READ_WRITE)?);
-        }
+        let stack = |page| STACK_TOP - (page + 1) * PAGE;
+        writable.add(map_new(objects, vspace, size.stack_pages, stack)?);
+        let buffer = map_new(objects, vspace, 1, |_| IPC_BUFFER)?;
+        writable.add(buffer);
+        let ipc_buffer = buffer.get(0).ok_or(Error::OutOfResources)?;
+        let heap = |page| HEAP + page * PAGE;
+        writable.add(map_new(objects, vspace, size.heap_pages, heap)?);
 
         let startup_frame: Frame = objects.create()?;
         let empty = SlotRegion {
@@ -75,7 +72,7 @@ impl Parts {
 
         let thread_memory: Untyped = objects.create_sized(Tcb::size_bits(0))?;
         let slot = objects.allocate_slot()?;
-        thread_memory.make::<Tcb>(0, slot)?;
+        objects.make::<Tcb>(thread_memory, 0, slot)?;
         let tcb = Tcb(CPtr(slot.index));
         tcb.configure(cnode, 0, vspace, IPC_BUFFER, ipc_buffer)?;
         Ok(Self {
@@ -90,15 +87,19 @@ impl Parts {
     }
 }
 
+/// Maps new memory; `address` says where each page is.
 fn map_new(
-    objects: &mut Allocator<1>,
+    objects: &mut ArenaAllocator,
     vspace: VSpace,
-    address: usize,
-    rights: Rights,
-) -> Result<Frame> {
-    let frame: Frame = objects.create()?;
-    vspace.map(objects, frame, address, rights, Attributes::NO_EXECUTE)?;
-    Ok(frame)
+    pages: usize,
+    address: impl Fn(usize) -> usize,
+) -> Result<Frames> {
+    let frames = objects.create_frames(pages)?;
+    for (page, frame) in frames.iter().enumerate() {
+        let (rights, attributes) = (Rights::READ_WRITE, Attributes::NO_EXECUTE);
+        vspace.map(objects, frame, address(page), rights, attributes)?;
+    }
+    Ok(frames)
 }
 
 /// How a segment's frames are mapped.
@@ -127,11 +128,11 @@ fn load(
         if segment.address % PAGE != 0 {
             return Err(Error::BadProgram("a segment does not start at a page"));
         }
-        for offset in (0..segment.size).step_by(PAGE) {
-            let frame: Frame = arena.allocator.create()?;
-            if segment.rights == Rights::READ_WRITE {
-                writable.add(frame);
-            }
+        let frames = arena.allocator.create_frames(segment.size.div_ceil(PAGE))?;
+        if segment.rights == Rights::READ_WRITE {
+            writable.add(frames);
+        }
+        for (frame, offset) in frames.iter().zip((0..).step_by(PAGE)) {
             let contents = segment.contents.get(offset..).unwrap_or(&[]);
             let contents = &contents[..contents.len().min(PAGE)];
             // New frames are zeroed.

@@ -2,45 +2,58 @@
 
 use super::parts::IPC_BUFFER;
 use super::{Process, initial_registers};
-use crate::cap::{CNode, CPtr, Endpoint, Frame, FrameSize, Tcb, Untyped, VSpace};
+use crate::cap::{CNode, Endpoint, Frame, FrameSize, Frames, Tcb, Untyped, VSpace};
 use crate::environment::PAGE;
 use crate::loader::Program;
 use crate::{Environment, Error, Result};
 use abi::Rights;
 
-/// The most pages that a process that can be reset may write.
-pub const MOST_WRITABLE_PAGES: usize = 128;
+/// The most parts of the memory that a process may write: a program that the tool builds has one segment of variables.
+const MOST_PARTS: usize = 8;
 
 /// The frames that a process may write, in the order in which they were created: those of its program, its
 /// stack, its IPC buffer, its heap.
 pub(super) struct Writable {
-    /// The slots of their capabilities.
-    slots: [u16; MOST_WRITABLE_PAGES],
+    parts: [Frames; MOST_PARTS],
     count: usize,
 }
 
 impl Default for Writable {
     fn default() -> Self {
         Self {
-            slots: [0; MOST_WRITABLE_PAGES],
+            parts: [Frames::NONE; MOST_PARTS],
             count: 0,
         }
     }
 }
 
 impl Writable {
-    pub(super) fn add(&mut self, frame: Frame) {
-        if let (Some(slot), Ok(index)) = (self.slots.get_mut(self.count), u16::try_from(frame.0.0))
-        {
-            *slot = index;
+    pub(super) fn add(&mut self, frames: Frames) {
+        if let Some(part) = self.parts.get_mut(self.count) {
+            *part = frames;
         }
         self.count += 1;
     }
 
-    /// The slots, if all were recorded.
-    fn slots(&self) -> Option<&[u16]> {
-        let slots = self.slots.get(..self.count)?;
-        slots.iter().all(|&slot| slot != 0).then_some(slots)
+    /// All parts, if they were recorded.
+    fn parts(&self) -> Result<&[Frames]> {
+        self.parts.get(..self.count).ok_or(Error::OutOfResources)
+    }
+
+    /// The number of all frames.
+    fn len(&self) -> usize {
+        self.parts.iter().map(|part| part.len()).sum()
+    }
+
+    /// The frame at `index`.
+    fn frame(&self, mut index: usize) -> Result<Frame> {
+        for part in self.parts()? {
+            match part.get(index) {
+                Some(frame) => return Ok(frame),
+                None => index -= part.len(),
+            }
+        }
+        Err(Error::OutOfResources)
     }
 }
 
@@ -58,8 +71,12 @@ pub struct Complete {
 
 impl Process {
     /// Gives up the right to add to the process or to destroy it.
-    pub fn complete(self) -> Complete {
-        Complete {
+    ///
+    /// # Errors
+    /// Those of the kernel.
+    pub fn complete(self, environment: &mut Environment) -> Result<Complete> {
+        environment.allocator.give_up_arena(self.arena)?;
+        Ok(Complete {
             tcb: self.tcb,
             thread_memory: self.thread_memory,
             cnode: self.cnode,
@@ -67,7 +84,7 @@ impl Process {
             ipc_buffer: self.ipc_buffer,
             entry: self.entry,
             writable: self.writable,
-        }
+        })
     }
 }
 
@@ -85,7 +102,12 @@ impl Complete {
 
     /// Whether [`reset`](Self::reset) is possible.
     pub fn can_reset(&self) -> bool {
-        self.writable.slots().is_some()
+        self.writable.parts().is_ok()
+    }
+
+    /// How many pages the process may write.
+    pub(super) fn writable_pages(&self) -> usize {
+        self.writable.len()
     }
 
     /// Lets `read` look at a page that the process may write, by its place among them.
@@ -98,9 +120,7 @@ impl Complete {
         index: usize,
         read: impl FnOnce(&[u8]),
     ) -> Result {
-        let slot = self.writable.slots.get(index).filter(|slot| **slot != 0);
-        let slot = *slot.ok_or(Error::OutOfResources)?;
-        edit(environment, Frame(CPtr(slot.into())), |page| read(page))
+        edit(environment, self.writable.frame(index)?, |page| read(page))
     }
 
     /// Makes all memory that the process may write, except what it shares, as it was at its start. It keeps its
@@ -108,16 +128,18 @@ impl Complete {
     /// The new one has neither handlers, priority, notification nor time, and [`start`](Self::start) starts it.
     ///
     /// # Errors
-    /// If the process is too large to be reset, or `program` is not its program.
+    /// If the process cannot be reset, or `program` is not its program.
     pub fn reset(&self, environment: &mut Environment, program: &Program) -> Result {
-        let slots = self.writable.slots().ok_or(Error::OutOfResources)?;
+        let parts = self.writable.parts()?;
         let slot = environment.allocator.slot(self.tcb);
         slot.delete()?;
-        self.thread_memory.make::<Tcb>(0, slot)?;
+        environment
+            .allocator
+            .make::<Tcb>(self.thread_memory, 0, slot)?;
         let (address, buffer) = (IPC_BUFFER, self.ipc_buffer);
         self.tcb
             .configure(self.cnode, 0, self.vspace, address, buffer)?;
-        let mut frames = slots.iter().map(|&slot| Frame(CPtr(slot.into())));
+        let mut frames = parts.iter().flat_map(|part| part.iter());
         for segment in program.segments() {
             let segment = segment?;
             if segment.rights != Rights::READ_WRITE {

@@ -39,18 +39,17 @@ pub const MOST_COMPONENTS: usize = 40;
 pub const MOST_ENDPOINTS: usize = 96;
 /// The most regions of shared memory.
 pub const MOST_REGIONS: usize = 32;
-/// The most pages of shared memory.
-pub const MOST_SHARED_PAGES: usize = 512;
+/// The most pages of shared memory and of registers of a component: they fit into its address space.
+pub const MOST_MAPPED_PAGES: u32 = (224 << 20) / 4096;
 /// The most records on the startup page of a component. It holds five more: the heap, the reply object, the
 /// notification, the times of watched components, and the clock.
 pub const MOST_RECORDS: usize = 59;
-/// The most pages of a heap.
-pub const MOST_HEAP_PAGES: u16 = 512;
-/// The most pages that a component may write if it may have to start again: of its program, its stack and its heap,
-/// and one for messages.
-pub const MOST_WRITABLE_PAGES: usize = 128;
-/// The slots of the initialiser that a component takes beside one for each page of its memory and for each interrupt.
-pub const SLOTS_OF_COMPONENT: usize = 65;
+/// The most pages of a heap, which fits into an address space.
+pub const MOST_HEAP_PAGES: u32 = (1 << 30) / 4096;
+/// The pages that a component takes beside its program, its stack and its heap, and without what follows.
+pub const PAGES_OF_OBJECTS: u32 = 28;
+/// It takes one page more for so many pages that are mapped, at the most.
+pub const PAGES_OF_TABLE: u32 = 256;
 /// The most bytes of all texts of a component.
 pub const MOST_TEXT: usize = 255;
 /// The most pages of registers of a device.
@@ -61,7 +60,7 @@ pub const MOST_INTERRUPTS: usize = 8;
 pub const LONGEST_NAME: usize = 32;
 
 const MAGIC: u32 = 0x5442_5345;
-const VERSION: u16 = 8;
+const VERSION: u16 = 9;
 
 /// Why a table cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

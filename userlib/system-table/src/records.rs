@@ -141,7 +141,7 @@ record! {
         /// Pages of its stack.
         stack_pages: u16,
         /// Pages of its heap.
-        heap_pages: u16,
+        heap_pages: u32,
         /// Its context.
         time: Time,
         /// Whose time it uses.

@@ -3,8 +3,9 @@
 use abi::config::MOST_DOMAINS;
 
 use crate::{
-    Component, Damage, Gift, Gifts, LONGEST_NAME, MOST_HEAP_PAGES, MOST_INTERRUPTS, MOST_RECORDS,
-    MOST_REGISTER_PAGES, MOST_SHARED_PAGES, MOST_TEXT, OnFault, OnTimeout, Table, Time,
+    Component, Damage, Gift, Gifts, LONGEST_NAME, MOST_HEAP_PAGES, MOST_INTERRUPTS,
+    MOST_MAPPED_PAGES, MOST_RECORDS, MOST_REGISTER_PAGES, MOST_TEXT, OnFault, OnTimeout, Table,
+    Time,
 };
 
 /// The kernel's smallest budget.
@@ -48,15 +49,12 @@ pub(crate) fn check(table: &Table) -> Result<(), Damage> {
             "a threshold is longer than a year",
         )?;
     }
-    let mut pages = 0u64;
     for one in table.regions() {
-        pages += u64::from(one.pages);
-        ensure(one.pages > 0, "shared memory has no page")?;
+        ensure(
+            (1..=MOST_MAPPED_PAGES).contains(&one.pages),
+            "shared memory has no page, or is larger than 224 MiB",
+        )?;
     }
-    ensure(
-        pages <= MOST_SHARED_PAGES as u64,
-        "there is more shared memory than 2 MiB",
-    )?;
     for (place, (component, gifts)) in (0..).zip(table.components()) {
         one(table, &component, gifts).map_err(|damage| Damage {
             component: Some(place),
@@ -99,7 +97,7 @@ fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage>
     )?;
     ensure(
         component.heap_pages <= MOST_HEAP_PAGES,
-        "its heap is larger than 2 MiB",
+        "its heap is larger than 1 GiB",
     )?;
     ensure(
         component.criticality <= 7 && component.max_controlled_criticality <= 7,
@@ -127,7 +125,7 @@ fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage>
         )
     };
     let bit = |bit: u8| ensure(bit < 64, "a notification has no such bit");
-    let (mut records, mut interrupts, mut texts) = (0, 0, 0);
+    let (mut records, mut interrupts, mut texts, mut mapped) = (0, 0, 0, 0);
     for (place, gift) in gifts.iter().enumerate() {
         ensure(is_name(gift.name()), NAME)?;
         let same = |earlier: Gift| earlier.name() == gift.name();
@@ -148,12 +146,15 @@ fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage>
             }
             Gift::Watch { component: id, .. } => other(id)?,
             Gift::Memory { region, .. } => {
-                ensure(region < table.regions.count, "shared memory does not exist")?;
+                let region = table.regions().nth(region.into());
+                let region = region.ok_or(Damage::new("shared memory does not exist"))?;
+                mapped += u64::from(region.pages);
             }
             Gift::Wait { bit: its, .. } => bit(its)?,
             Gift::Number { .. } | Gift::Supervisor { .. } => {}
             Gift::Text { value, .. } => texts += value.len(),
             Gift::Registers { address, pages, .. } => {
+                mapped += u64::from(pages);
                 let size = u64::from(pages) * PAGE;
                 ensure(
                     (1..=MOST_REGISTER_PAGES).contains(&pages.into())
@@ -169,6 +170,10 @@ fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage>
             }
         }
     }
+    ensure(
+        mapped <= MOST_MAPPED_PAGES.into(),
+        "its shared memory and its registers are larger than 224 MiB",
+    )?;
     ensure(texts <= MOST_TEXT, "its texts have more than 255 bytes")?;
     ensure(
         interrupts <= MOST_INTERRUPTS,

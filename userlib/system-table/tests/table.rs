@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use system_table::{
-    Action, Component, Endpoint, Gift, MOST_COMPONENTS, OnFault, OnTimeout, Region, Supervisor,
-    Table, Time, TimeSource, Turn, write,
+    Action, Component, Endpoint, Gift, MOST_COMPONENTS, MOST_MAPPED_PAGES, OnFault, OnTimeout,
+    Region, Supervisor, Table, Time, TimeSource, Turn, write,
 };
 
 const TIME: Time = Time {
@@ -264,10 +264,10 @@ fn heaps_and_texts_have_limits() {
         ..component("one")
     };
     let large = Component {
-        heap_pages: 513,
+        heap_pages: 1 + (1 << 18),
         ..one
     };
-    assert_eq!(complaint(&[], large, &[]), "its heap is larger than 2 MiB");
+    assert_eq!(complaint(&[], large, &[]), "its heap is larger than 1 GiB");
     let half = "x".repeat(128);
     let text = |name| Gift::Text { name, value: &half };
     let words = "its texts have more than 255 bytes";
@@ -318,6 +318,48 @@ fn devices_have_limits() {
     let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
     let many = names.map(|name| with(name, 1));
     assert_eq!(complaint(&[], one, &many), "it has more than 8 interrupts");
+}
+
+#[test]
+fn what_is_mapped_has_limits() {
+    let of = |pages: &[u32]| {
+        let regions = pages.iter().map(|&pages| Region {
+            pages,
+            cacheable: true,
+        });
+        let regions: Vec<_> = regions.collect();
+        let gift = |(name, region)| Gift::Memory {
+            name,
+            region,
+            write: true,
+            execute: false,
+        };
+        let names = ["a", "b"].into_iter().zip(0..regions.len() as u16);
+        let gifts: Vec<_> = names.map(gift).collect();
+        let one = Component {
+            on_timeout: OnTimeout::Wait,
+            ..component("one")
+        };
+        let mut bytes = Vec::new();
+        write(
+            &mut bytes,
+            &SUPERVISOR,
+            &[],
+            &[],
+            &regions,
+            &[(one, &gifts)],
+        );
+        Table::parse(&bytes).err().map(|damage| damage.what)
+    };
+    let most = MOST_MAPPED_PAGES;
+    assert_eq!(of(&[most]), None);
+    assert_eq!(of(&[most - 1, 1]), None);
+    let words = "its shared memory and its registers are larger than 224 MiB";
+    assert_eq!(of(&[most - 1, 2]), Some(words));
+    for pages in [0, most + 1, u32::MAX] {
+        let words = "shared memory has no page, or is larger than 224 MiB";
+        assert_eq!(of(&[pages]), Some(words));
+    }
 }
 
 #[test]

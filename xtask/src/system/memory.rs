@@ -1,74 +1,75 @@
-//! What the initialiser has limits for: the memory that a component may write, if it may have to start again, since all
-//! of it is filled then; and the memory of all components, since each page takes a slot of the initialiser's CNode.
+//! Whether the components fit into the memory of the machine, with what else takes memory there.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use abi::config::ROOT_CNODE_BITS;
-use abi::{MAX_BOOT_UNTYPEDS, slots};
 use anyhow::anyhow;
-use object::elf::PF_W;
 use system_description::Size;
-use system_table::{Component, Gift, Gifts, MOST_WRITABLE_PAGES, SLOTS_OF_COMPONENT, Table};
+use system_table::{
+    Component, Gift, Gifts, OnTimeout, PAGES_OF_OBJECTS, PAGES_OF_TABLE, Table, Time,
+};
 
 use super::about::about;
 use crate::Result;
 use crate::image::elf::Executable;
 
-/// Pages of the initialiser itself, and of what the kernel tells it, at the most.
+const PAGE: u64 = Size::PAGE.as_bytes();
+/// Pages of the kernel, and of what it gives the initialiser when it starts, at the most.
+const KERNEL: u64 = (4 << 20) / PAGE;
+/// Pages of the initialiser.
 const INITIALISER: u64 = 128;
-/// Slots that the initialiser takes for itself: its endpoint for faults, a clock, tables of pages.
-const OWN_SLOTS: u64 = 64;
-/// Slots for the device memory that is left when the first page of a device is taken out of it.
-const SLOTS_OF_DEVICE: u64 = 40;
+/// Bytes of a slot for a capability, and of a replenishment, at the most.
+const SLOT: u64 = 32;
+const REFILL: u64 = 16;
+/// Pages of a component's smaller objects, which are not in memory of its own.
+const SMALLER: u64 = 4;
 
-/// Checks all components of a table; `program` reads the program of this name, if it is known.
+/// Checks all components of a table on a machine with this memory; `program` reads the program of this name, if it is
+/// known.
 pub(crate) fn check(
     table: &[u8],
+    memory: Size,
     program: impl Fn(&str) -> Result<Option<Executable>>,
 ) -> Result<()> {
     let table = Table::parse(table).map_err(|damage| anyhow!("{}", damage.what))?;
     let mut programs = BTreeMap::new();
     for (one, _) in table.components() {
-        let file = match programs.entry(one.program) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(program(one.program)?),
-        };
-        if one.may_restart() {
-            fits(&one, file.as_ref().map_or(0, writable_pages))?;
+        if let Entry::Vacant(new) = programs.entry(one.program) {
+            new.insert(program(one.program)?);
         }
     }
-    all_fit(&table, &programs)
-}
-
-/// Checks that the initialiser has a slot for each page of all components, and for what else they consist of.
-fn all_fit(table: &Table<'_>, programs: &BTreeMap<&str, Option<Executable>>) -> Result<()> {
     let taken = table.components().map(|(one, gifts)| {
         let file = programs.get(one.program).and_then(Option::as_ref);
-        (slots_of(table, &one, gifts, file), one.name)
+        (pages_of(&table, &one, gifts, file), one.name)
     });
     let taken: Vec<_> = taken.collect();
-    let shared: u64 = table.regions().map(|region| u64::from(region.pages)).sum();
-    let endpoints = 2 * table.endpoints().count() as u64;
-    let all = taken.iter().map(|(slots, _)| slots).sum::<u64>() + shared + endpoints + OWN_SLOTS;
+    let shared = table.regions().map(|region| u64::from(region.pages)).sum();
     let files = programs.values().flatten();
     let image = INITIALISER + files.map(pages_of_file).sum::<u64>();
-    let left = slots_left(image);
+    let components: u64 = taken.iter().map(|(pages, _)| pages).sum();
+    let all = Size::from_bytes((KERNEL + image + arena(shared) + components) * PAGE);
     if let Some((most, name)) = taken.iter().max()
-        && all > left
+        && all > memory
     {
+        let whole = |size: u64| Size::from_bytes(size.next_multiple_of(1 << 20));
         let message = format!(
-            "the components take {all} slots of the initialiser, one for each page of their memory and \
-             {SLOTS_OF_COMPONENT} for each of them, and it has {left}; `{name}` takes {most}: make its program's \
-             variables, its stack or its heap smaller, or write a root task, and name it as `root`"
+            "the components, what they share, their programs and the kernel take {}, and the machine has {memory}; \
+             `{name}` takes {}: make its program's variables, its stack or its heap smaller",
+            whole(all.as_bytes()),
+            whole(most * PAGE),
         );
         return Err(about(name, message));
     }
     Ok(())
 }
 
-/// The slots that the initialiser needs for a component.
-fn slots_of(
+/// The pages of the memory from which a component's objects come (`arena_bytes` of userlib).
+const fn arena(pages: u64) -> u64 {
+    pages + pages / 64 + 4
+}
+
+/// The pages that a component takes.
+fn pages_of(
     table: &Table<'_>,
     one: &Component<'_>,
     gifts: Gifts<'_>,
@@ -79,15 +80,28 @@ fn slots_of(
             let region = table.regions().nth(region.into());
             region.map_or(0, |region| u64::from(region.pages))
         }
-        Gift::Registers { pages, .. } => u64::from(pages) + SLOTS_OF_DEVICE,
-        Gift::Interrupt { .. } => 1,
+        Gift::Registers { pages, .. } => u64::from(pages),
         _ => 0,
     };
-    let given: u64 = gifts.iter().map(of_gift).sum();
+    let mapped: u64 = gifts.iter().map(of_gift).sum();
     let segments = program.into_iter().flat_map(|program| &program.segments);
     let program: u64 = segments.map(|one| one.memory_size.div_ceil(PAGE)).sum();
-    let own = u64::from(one.stack_pages) + u64::from(one.heap_pages);
-    program + own + given + SLOTS_OF_COMPONENT as u64
+    let own = program + u64::from(one.stack_pages) + u64::from(one.heap_pages);
+    let tables = (own + mapped).div_ceil(PAGES_OF_TABLE.into());
+    let objects = u64::from(PAGES_OF_OBJECTS);
+    // The initialiser has a CNode for each component, with a slot for each page; the program's own has some, too.
+    let slots = own + mapped + tables + 2 * objects;
+    let cnode = (slots.next_power_of_two() * SLOT).div_ceil(PAGE);
+    let emergency = match one.on_timeout {
+        OnTimeout::Emergency { time } => context(time),
+        _ => 0,
+    };
+    arena(own + tables + objects) + cnode + context(one.time) + emergency + SMALLER
+}
+
+/// The pages of a context, whose size is a power of two.
+fn context(time: Time) -> u64 {
+    (u64::from(time.extra_refills) * 2 * REFILL).div_ceil(PAGE)
 }
 
 /// The pages of a program's file in the image.
@@ -97,65 +111,15 @@ fn pages_of_file(program: &Executable) -> u64 {
     (bytes as u64).div_ceil(PAGE) + 1
 }
 
-/// The slots that the kernel leaves to an initial thread with so many pages, at the least
-/// (`kernel/src/boot/initial_thread.rs`): if its image would take more than half of them, there are more.
-fn slots_left(image: u64) -> u64 {
-    /// One SchedControl for each core.
-    const MOST_CORES: usize = 64;
-    const OTHERS: usize = MAX_BOOT_UNTYPEDS + slots::FIRST_DYNAMIC + MOST_CORES;
-    let all = 1 << ROOT_CNODE_BITS;
-    let tables = image.div_ceil(1 << 8) + 8;
-    let left = u64::saturating_sub(all, OTHERS as u64 + image + tables);
-    left.max(all / 2)
-}
-
-/// Checks a component whose program has so many pages that it may write.
-fn fits(one: &Component<'_>, program: u64) -> Result<()> {
-    /// The buffer for messages.
-    const BUFFER: u64 = 1;
-    let most = MOST_WRITABLE_PAGES as u64;
-    let (stack, heap) = (u64::from(one.stack_pages), u64::from(one.heap_pages));
-    let all = program + stack + heap + BUFFER;
-    if all <= most {
-        return Ok(());
-    }
-    let size = |pages: u64| Size::from_bytes(pages * PAGE);
-    let variables = match program {
-        0 => String::new(),
-        pages => format!("{} of its program `{}`, ", size(pages), one.program),
-    };
-    let message = format!(
-        "`{}` may write {}: {variables}a stack of {}, a heap of {}, a message buffer of {}; a component that can be \
-         restarted may write {}: reduce them, or remove `restart`",
-        one.name,
-        size(all),
-        size(stack),
-        size(heap),
-        size(BUFFER),
-        size(most),
-    );
-    Err(about(one.name, message))
-}
-
-const PAGE: u64 = Size::PAGE.as_bytes();
-
-fn writable_pages(program: &Executable) -> u64 {
-    let segments = program.segments.iter();
-    let writable = segments.filter(|segment| segment.flags.contains(PF_W));
-    writable
-        .map(|segment| segment.memory_size.div_ceil(PAGE))
-        .sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::image::elf::{Class, Format, Machine, Segment};
     use crate::system::table::{self, tests::described};
-    use object::elf::{FileFlags, PF_R, PF_X, ProgramFlags};
+    use object::elf::{FileFlags, PF_R, PF_W, PF_X, ProgramFlags};
 
-    /// The complaint about a component with a heap, whose program has variables of this size.
-    fn complaint(heap: &str, more: &str, variables: u64) -> Option<String> {
+    /// The complaint about components with a heap, whose program has variables of this size, on a machine with 128 MiB.
+    fn complaint(heap: &str, more: &str, variables: Option<u64>) -> Option<String> {
         let text = format!(
             "[component.pump]\nprogram = 'pump-program'\nslice = '5 ms'\npriority = 1\nheap = '{heap}'\n{more}"
         );
@@ -168,7 +132,7 @@ mod tests {
             flags,
         };
         let program = |_: &str| {
-            Ok(Some(Executable {
+            Ok(variables.map(|variables| Executable {
                 format: Format {
                     class: Class::Elf64,
                     machine: Machine::X86_64,
@@ -183,55 +147,42 @@ mod tests {
                 symbols: Vec::new(),
             }))
         };
-        let error = check(&bytes, program).err();
+        let error = check(&bytes, Size::from_bytes(128 << 20), program).err();
         error.map(|error| error.to_string())
     }
 
     #[test]
-    fn a_component_that_restarts_may_write_so_much_and_no_more() {
-        const RESTART: &str = "on-fault = 'restart'";
-        assert_eq!(complaint("488 KiB", RESTART, 4096), None);
-        assert_eq!(
-            complaint("488 KiB", RESTART, 4097).unwrap(),
-            "`pump` may write 516 KiB: 8 KiB of its program `pump-program`, a stack of 16 KiB, a heap of 488 KiB, a \
-             message buffer of 4 KiB; a component that can be restarted may write 512 KiB: reduce them, or remove \
-             `restart`"
-        );
-        assert_eq!(complaint("2 MiB", "", 4097), None);
+    fn a_component_may_have_nearly_all_memory() {
+        for more in ["", "on-fault = 'restart'"] {
+            assert_eq!(complaint("100 MiB", more, Some(4096)), None);
+            assert_eq!(complaint("4 KiB", more, Some(100 << 20)), None);
+            assert_eq!(complaint("110 MiB", more, None), None);
+        }
     }
 
     #[test]
-    fn a_program_that_is_larger_than_all_slots_is_refused() {
-        assert_eq!(complaint("4 KiB", "", 8 << 20), None);
-        let words = complaint("4 KiB", "", 64 << 20).unwrap();
-        let begin = "the components take 16774 slots of the initialiser, one for each page of their memory and 65";
-        assert!(words.starts_with(begin), "{words}");
-        assert!(words.contains("; `pump` takes 16710: "), "{words}");
+    fn a_program_that_is_larger_than_the_memory_is_refused() {
+        assert_eq!(
+            complaint("1 MiB", "", Some(124 << 20)).unwrap(),
+            "the components, what they share, their programs and the kernel take 135 MiB, and the machine has 128 MiB; \
+             `pump` takes 130 MiB: make its program's variables, its stack or its heap smaller"
+        );
     }
 
     #[test]
     fn all_components_together_have_a_limit() {
-        let complaint = |instances: u32| {
-            let text = format!(
-                "[component.pump]\nprogram = 'pump'\nslice = '5 ms'\npriority = 1\nheap = '2 MiB'\n\
-                 instances = {instances}\n"
-            );
-            let error = table::of(&described(&text)).err();
-            error.map(|error| error.to_string())
-        };
+        let some = |instances: u32| complaint("2 MiB", &format!("instances = {instances}\n"), None);
+        assert_eq!(some(40), None);
         // Before the programs are built, too.
-        assert_eq!(complaint(5), None);
-        let words = complaint(7).unwrap();
-        let begin = "the components take 4131 slots";
-        assert!(words.starts_with(begin), "{words}");
-    }
-
-    #[test]
-    fn half_of_the_slots_are_left_whatever_the_image() {
-        let half = 1 << (ROOT_CNODE_BITS - 1);
-        assert!(slots_left(INITIALISER) > 3_500);
-        for image in [0, 1_000, 1_700, 1_800, 5_000, u64::MAX >> 1] {
-            assert!(slots_left(image) >= half, "{image}");
-        }
+        let shared = "memory.buffer = 'read-write'\n[memory.buffer]\nsize = '120 MiB'\n";
+        let words = complaint("2 MiB", shared, None).unwrap();
+        assert!(
+            words.starts_with("the components, what they share"),
+            "{words}"
+        );
+        assert!(
+            words.contains("the machine has 128 MiB; `pump` takes "),
+            "{words}"
+        );
     }
 }

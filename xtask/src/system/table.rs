@@ -14,7 +14,6 @@ use system_table::{
 
 use super::about::about;
 use super::given::SUPERVISOR;
-use super::memory;
 use crate::Result;
 
 /// How often a component is restarted if its description does not say it: so often within so many microseconds.
@@ -76,8 +75,6 @@ pub(super) fn of(system: &System) -> Result<Vec<u8>> {
             None => anyhow!("{}", damage.what),
         }
     })?;
-    // As far as it is known before the programs are built.
-    memory::check(&bytes, |_| Ok(None))?;
     Ok(bytes)
 }
 
@@ -187,7 +184,7 @@ fn component(one: &Component) -> system_table::Component<'_> {
         name: &one.name,
         program: one.program.as_deref().unwrap_or_default(),
         stack_pages: u16::try_from(pages(one.stack)).unwrap_or(u16::MAX),
-        heap_pages: u16::try_from(pages(one.heap)).unwrap_or(u16::MAX),
+        heap_pages: pages(one.heap),
         time: own,
         time_source,
         priority: one.priority.unwrap_or_default(),
@@ -370,7 +367,7 @@ pub(super) mod tests {
             name: "board".to_string(),
             word_bits: 64,
             cores: 2,
-            memory: Size::from_bytes(1 << 30),
+            memory: Size::from_bytes(2 << 30),
             devices: [("serial".to_string(), serial())].into(),
         };
         let source = system_description::Source { path: "s", text };
@@ -483,8 +480,8 @@ pub(super) mod tests {
     fn what_the_initialiser_cannot_do_is_refused_by_name() {
         for (more, complaint) in [
             (
-                "heap = \"3 MiB\"",
-                "component `client`: its heap is larger than 2 MiB",
+                "heap = \"1025 MiB\"",
+                "component `client`: its heap is larger than 1 GiB",
             ),
             (
                 "arguments.server = 1",

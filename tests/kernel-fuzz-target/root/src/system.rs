@@ -7,7 +7,7 @@ use hostility::arch::TABLES;
 use hostility::kind::Kind;
 use hostility::ledger::{CHAIN, HOME, Ledger, OTHER_RADIX, PAGES, PRIORITY, RADIX, SLOTS, THREADS};
 use hostility::{Role, names};
-use userlib::allocator::{Allocator, Arena};
+use userlib::allocator::{Arena, ArenaAllocator};
 use userlib::cap::{
     Attributes, CNode, Endpoint, Frame, Notification, Reply, SchedContext, SchedControl,
     SchedParameters, Slot, Tcb, Untyped, VSpace,
@@ -23,7 +23,7 @@ use crate::{arch, domains};
 
 /// The size of a hostile component.
 pub const SIZE: ProcessSize = ProcessSize {
-    memory_bits: 20,
+    memory: 1 << 20,
     slots: 256,
     cnode_bits: RADIX,
     stack_pages: 4,
@@ -84,7 +84,7 @@ impl Member {
     /// Makes a member that keeps its state in `page`, on the core of `control`; `home` is its own CNode.
     fn build(
         environment: &mut Environment,
-        make: &mut Allocator<1>,
+        make: &mut ArenaAllocator,
         program: &[u8],
         page: &SharedPage,
         control: SchedControl,

@@ -44,7 +44,7 @@ pub struct Pair {
 }
 
 const SIZE: ProcessSize = ProcessSize {
-    memory_bits: 20,
+    memory: 1 << 20,
     slots: 256,
     cnode_bits: 6,
     stack_pages: 4,

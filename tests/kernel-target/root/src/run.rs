@@ -15,7 +15,7 @@ use userlib::{BootInfo, CPtr, Environment, Error, Process, Result, Rights, abi, 
 
 /// The size of a test's component, without its memory for objects.
 const SIZE: ProcessSize = ProcessSize {
-    memory_bits: 20,
+    memory: 1 << 20,
     slots: 1024,
     cnode_bits: 12,
     stack_pages: 24,

@@ -63,7 +63,7 @@ impl requests::Service for Desk<'_> {
         Some(Memory {
             stack: usize::from(component.stack_pages) * PAGE,
             stack_used: used.stack,
-            heap: usize::from(component.heap_pages) * PAGE,
+            heap: component.heap_pages as usize * PAGE,
             heap_used: used.heap,
         })
     }

@@ -11,7 +11,7 @@ use crate::measure::{UNDEFINED_BYTES, filled, sending};
 use crate::protocol::PRIORITY;
 use crate::locks::spin_loop;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use userlib::allocator::Allocator;
+use userlib::allocator::ArenaAllocator;
 use userlib::arch::Registers;
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
 use userlib::{Capability, Message, MessageInfo, Microseconds, Result, abi, syscall};
@@ -85,7 +85,7 @@ fn meet(cores: usize) {
 }
 
 /// Memory without a cache line shared with another core.
-fn own(bench: &mut Bench) -> Result<Allocator<1>> {
+fn own(bench: &mut Bench) -> Result<ArenaAllocator> {
     const BITS: usize = 10;
     const SLOTS: usize = 4;
     Ok(bench.allocator.split(BITS, SLOTS)?.allocator)

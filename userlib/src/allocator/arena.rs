@@ -1,0 +1,149 @@
+//! Arenas: parts of an allocator that can be taken back as a whole.
+
+use super::{Allocator, Pool, SlotMap};
+use crate::cap::{CNode, CPtr, Capability, Object, Tcb, Untyped, VSpace};
+use crate::{Error, Result};
+use abi::sizes::SLOT_BITS;
+use abi::{GuardData, ObjectType, Rights, WORD_BITS};
+use core::ops::Range;
+
+/// log2 of the number of CNodes in a CSpace of two levels.
+const CNODE_BITS: usize = 6;
+
+/// The most untypeds of an arena.
+const PIECES: usize = 16;
+
+/// Creates objects in an arena.
+pub type ArenaAllocator = Allocator<PIECES>;
+
+/// A part of an allocator that can be taken back as a whole: it has some untypeds, and contiguous slots.
+pub struct Arena {
+    slots: Range<usize>,
+    /// Creates objects in the arena.
+    pub allocator: ArenaAllocator,
+}
+
+impl<const REGIONS: usize, const SLOT_WORDS: usize> Allocator<REGIONS, SLOT_WORDS> {
+    /// Makes the CSpace of the caller, the thread `tcb` in `vspace`, one of two levels: its CNode of 2^`radix` slots, in
+    /// which addresses stay the same, and one for each arena that is split off later. So as many slots can be used as
+    /// there is memory for. The thread has no handler of faults afterwards.
+    ///
+    /// # Errors
+    /// If memory or slots are missing.
+    pub fn extend_cspace(&mut self, tcb: Tcb, vspace: VSpace, radix: usize) -> Result {
+        let root = self.create_cnode(CNODE_BITS)?;
+        let first = root.slot_of_table(0, CNODE_BITS);
+        first.mint_from(self.slot(self.cnode()), Rights::ALL, guard(radix))?;
+        tcb.set_space(CPtr::NULL, root, 0, vspace)?;
+        let own = root.slot(self.cnode().cptr());
+        own.delete()?;
+        own.copy_from(root.slot(root.cptr()), Rights::ALL)?;
+        self.space.depth = CNODE_BITS;
+        self.cnodes = SlotMap::new(1..1 << CNODE_BITS);
+        self.delete(root)
+    }
+
+    /// Splits off an arena of 2^`size_bits` bytes and `slots` slots, with an allocator of its own.
+    pub fn split(&mut self, size_bits: usize, slots: usize) -> Result<Arena> {
+        self.split_bytes(1 << size_bits, slots)
+    }
+
+    /// The same with any size in bytes. The arena has several untypeds then, and no object is larger than one of them.
+    pub fn split_bytes(&mut self, bytes: usize, slots: usize) -> Result<Arena> {
+        let mut pool = Pool::new();
+        match self.split_into(&mut pool, bytes, slots) {
+            Ok(slots) => {
+                let mut allocator = ArenaAllocator::new(self.cnode(), slots.clone());
+                allocator.space.depth = self.space.depth;
+                allocator.space.rest = allocator.space.slots.range().end..slots.end;
+                allocator.pool = pool;
+                Ok(Arena { slots, allocator })
+            }
+            Err(error) => {
+                while let Some((untyped, bits)) = pool.take_any() {
+                    self.pool.keep(untyped, bits);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn split_into(
+        &mut self,
+        pool: &mut Pool<PIECES>,
+        bytes: usize,
+        slots: usize,
+    ) -> Result<Range<usize>> {
+        let space = &mut self.space;
+        self.pool.cut_pieces(bytes, pool, |from, bits| {
+            let untyped = space.create(from, ObjectType::Untyped, bits)?;
+            Ok(Untyped(CPtr(untyped)))
+        })?;
+        if self.space.depth == 0 {
+            let first = self.space.slots.allocate(slots);
+            let first = first.ok_or(Error::OutOfResources)?;
+            return Ok(first..first + slots);
+        }
+        let cnode = self.cnodes.allocate(1).ok_or(Error::OutOfResources)?;
+        let radix = slots.max(2).next_power_of_two().ilog2() as usize;
+        let made = self.make_cnode(pool, cnode, radix);
+        if made.is_err() {
+            self.cnodes.free(cnode, 1);
+        }
+        made.map(|()| self.space.slots_of(cnode, radix))
+    }
+
+    /// Makes a CNode of the second level, from memory that is added to `pool`.
+    fn make_cnode(&mut self, pool: &mut Pool<PIECES>, cnode: usize, radix: usize) -> Result {
+        let space = &mut self.space;
+        let memory = self.pool.cut_one(radix + SLOT_BITS, pool, |from, bits| {
+            let untyped = space.create(from, ObjectType::Untyped, bits)?;
+            Ok(Untyped(CPtr(untyped)))
+        })?;
+        let slot = self.space.create(memory, CNode::TYPE, radix)?;
+        let slot = self.cnode().slot(CPtr(slot));
+        let place = self.cnode().slot_of_table(cnode, CNODE_BITS);
+        place.mutate_from(slot, guard(radix))?;
+        self.free_slot(slot);
+        Ok(())
+    }
+
+    /// Takes an arena back and deletes all objects in it.
+    pub fn reclaim(&mut self, mut arena: Arena) -> Result {
+        // A CNode of its own is deleted by this, too.
+        while let Some((untyped, bits)) = arena.allocator.pool.take_any() {
+            self.slot(untyped).revoke()?;
+            self.pool.keep(untyped, bits);
+        }
+        let cnode = self.space.cnode_of(arena.slots.start);
+        if cnode > 0 {
+            self.cnodes.free(cnode, 1);
+            return Ok(());
+        }
+        // The revocation leaves copies of capabilities to objects outside the arena.
+        for slot in arena.slots.clone() {
+            if !arena.allocator.space.slots.is_free(slot) {
+                self.slot(CPtr(slot)).delete()?;
+            }
+        }
+        self.space.slots.free(arena.slots.start, arena.slots.len());
+        Ok(())
+    }
+
+    /// Gives up the right to take an arena back, and what is left of its memory. Its objects stay.
+    pub fn give_up_arena(&mut self, mut arena: Arena) -> Result {
+        while let Some((untyped, _)) = arena.allocator.pool.take_any() {
+            self.delete(untyped)?;
+        }
+        Ok(())
+    }
+}
+
+/// The guard of a CNode of the second level with 2^`radix` slots: addresses end with the slot.
+const fn guard(radix: usize) -> usize {
+    let guard = GuardData {
+        guard: 0,
+        size: WORD_BITS - CNODE_BITS - radix,
+    };
+    guard.word()
+}

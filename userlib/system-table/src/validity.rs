@@ -171,7 +171,7 @@ fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage>
         }
     }
     ensure(
-        mapped <= MOST_MAPPED_PAGES.into(),
+        mapped <= u64::from(MOST_MAPPED_PAGES),
         "its shared memory and its registers are larger than 224 MiB",
     )?;
     ensure(texts <= MOST_TEXT, "its texts have more than 255 bytes")?;

@@ -1,6 +1,8 @@
 //! Capability addresses: how a CSpace resolves them, and the faults of addresses that do not resolve.
 
+use crate::support::counters;
 use crate::support::events::{note, noted};
+use crate::support::protocol::CNODE_BITS;
 use crate::support::{ABOVE, Outcome, Test};
 use crate::{check, check_eq};
 use abi::{GuardData, LookupFailure, Method, WORD_BITS};
@@ -25,6 +27,7 @@ tests![
     not_blocking_sends_do_not_fault,
     empty_extra_capabilities_are_null,
     the_fault_tells_where,
+    an_extended_space_has_a_cnode_for_each_arena,
 ];
 
 /// A CSpace of two levels of 4 bits each, with leading zeros: the root, and the table in its slot 3.
@@ -372,5 +375,47 @@ fn the_fault_tells_where(test: &mut Test) -> Outcome {
         crate::support::fail(format_args!("another fault: {fault:x?}"))
     };
     check_eq!(pc, system_call as *const () as usize + SYSTEM_CALL_OFFSET);
+    Ok(())
+}
+
+/// The allocator of userlib. Its own addresses stay the same, and the memory of arenas is used again.
+fn an_extended_space_has_a_cnode_for_each_arena(test: &mut Test) -> Outcome {
+    /// More slots than an allocator can free one by one.
+    const MANY: usize = 4_200;
+    /// So often a test does not have the memory of an arena.
+    const ROUNDS: usize = 12;
+    let notification: Notification = test.create()?;
+    let thread = test.thread(ABOVE, || Notification(CPtr(counters::count(1))).signal())?;
+    let vspace = test.vspace;
+    test.allocator
+        .extend_cspace(thread.tcb, vspace, CNODE_BITS)?;
+    for round in 0..ROUNDS {
+        let endpoints = if round == 0 { MANY } else { 20 };
+        let mut arena = test.allocator.split_bytes(0xc_0000, endpoints + 101)?;
+        let frames = arena.allocator.create_frames(100)?;
+        let mut last = Endpoint(CPtr::NULL);
+        for _ in 0..endpoints {
+            last = arena.allocator.create()?;
+        }
+        let outside = arena.allocator.allocate_slot()?;
+        outside.mint_from(test.slot(notification), Rights::ALL, 0x40)?;
+        if round == 0 {
+            counters::set(1, outside.index);
+            thread.start()?;
+            check_eq!(notification.poll(), 0x40);
+        }
+        let frame = frames.get(99).ok_or(Error::OutOfResources)?;
+        let frame = test.copy(frame)?;
+        let last = test.copy(last)?;
+        check!(frame.physical_address().is_ok());
+        test.allocator.reclaim(arena)?;
+        for (is_gone, slot) in [
+            (test.is_gone(frame)?, test.slot(frame)),
+            (test.is_gone(last)?, test.slot(last)),
+        ] {
+            check!(is_gone);
+            test.allocator.free_slot(slot);
+        }
+    }
     Ok(())
 }

@@ -4,7 +4,7 @@ use crate::clock::{self, PATIENCE, PATIENCE_IN_HOST_TIME, QUIET_PATIENCE, Ticker
 use crate::verdict::{How, Verdict};
 use abi::slots;
 use core::ops::Range;
-use suite::support::protocol::{BY_TEST, BY_THREAD, QUIET, Report, names};
+use suite::support::protocol::{BY_TEST, BY_THREAD, CNODE_BITS, QUIET, Report, names};
 use suite::support::{PRIORITY, SLICE};
 use userlib::cap::{Endpoint, Frame, Reply, SchedControl, Untyped};
 use userlib::environment::SharedPage;
@@ -17,7 +17,7 @@ use userlib::{BootInfo, CPtr, Environment, Error, Process, Result, Rights, abi, 
 const SIZE: ProcessSize = ProcessSize {
     memory: 1 << 20,
     slots: 1024,
-    cnode_bits: 12,
+    cnode_bits: CNODE_BITS,
     stack_pages: 24,
     heap_pages: 0,
 };

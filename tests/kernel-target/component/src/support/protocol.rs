@@ -35,6 +35,9 @@ pub mod names {
     pub const TIMER: &str = "timer";
 }
 
+/// log2 of the number of slots of a test's CNode.
+pub const CNODE_BITS: usize = 12;
+
 /// Label of the message that reports a failed test.
 pub const FAILED: usize = 1001;
 

@@ -40,8 +40,8 @@
 //!
 //! **Layout.** The label of a request is 256 times the version and the place of the operation, counted from 0. The
 //! arguments follow in words, in their order, as [`Value`] says: the first ones travel in registers. The reply has the
-//! label 0 and the result. What is longer goes through shared memory: [`Shared`] puts it there, and the message has its
-//! [`Part`].
+//! label 0 and the result. What has no fixed length is in the message as the crate `encoded` encodes it. What is longer
+//! goes through shared memory: [`Shared`] puts it there, and the message has its [`Part`].
 //!
 //! **Hostile clients.** A server answers a request with another version, an unknown operation, another length,
 //! capabilities, or words that are no value of their type, with an error, and its `Service` never sees it. The caller is
@@ -51,7 +51,7 @@ mod shared;
 mod value;
 
 pub use shared::{Part, Shared};
-pub use value::{Text, Value};
+pub use value::{Bytes, Text, TooLong, Value};
 
 use crate::Message;
 use crate::server::CallError;
@@ -68,6 +68,7 @@ const DONE: usize = 0;
 const OTHER_VERSION: usize = 0xf_fff0;
 const NO_OPERATION: usize = 0xf_fff1;
 const MALFORMED: usize = 0xf_fff2;
+const RESULT_TOO_LONG: usize = 0xf_fff3;
 
 /// Why an operation has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +79,10 @@ pub enum Error {
     NoOperation,
     /// The words of the request are no arguments of the operation.
     Malformed,
+    /// An argument is longer than its type allows. Nothing has been sent.
+    TooLong,
+    /// The result is longer than its type allows. The operation has been carried out.
+    ResultTooLong,
     /// The reply is none of the protocol's.
     BadReply,
     /// The server has failed or stopped, or the kernel refuses the call.
@@ -130,11 +135,26 @@ pub fn words(message: &Message, length: usize) -> Option<impl Iterator<Item = us
     fits.then(|| (0..length).map(|index| message.word(index)))
 }
 
+/// The request with arguments. `words` has room for them.
+#[doc(hidden)]
+pub fn request<T: Value>(
+    label: usize,
+    arguments: &T,
+    words: &mut [usize],
+) -> core::result::Result<Message, Error> {
+    match value::write(arguments, words) {
+        Ok(()) => Ok(Message::new(label, words)),
+        Err(TooLong) => Err(Error::TooLong),
+    }
+}
+
 /// The reply with a result. `words` has room for it.
 #[doc(hidden)]
 pub fn done<T: Value>(result: &T, words: &mut [usize]) -> Message {
-    value::write(result, &mut words.iter_mut());
-    Message::new(DONE, words)
+    match value::write(result, words) {
+        Ok(()) => Message::new(DONE, words),
+        Err(TooLong) => Message::empty(RESULT_TOO_LONG),
+    }
 }
 
 /// The result in a reply.
@@ -153,12 +173,10 @@ pub fn result<T: Value>(
         OTHER_VERSION => Err(Error::OtherVersion(reply.word(0))),
         NO_OPERATION => Err(Error::NoOperation),
         MALFORMED => Err(Error::Malformed),
+        RESULT_TOO_LONG => Err(Error::ResultTooLong),
         _ => Err(Error::BadReply),
     }
 }
-
-#[doc(hidden)]
-pub use value::write;
 
 /// Makes a module of a protocol; see [`protocol`](mod@crate::protocol).
 #[macro_export]
@@ -284,9 +302,9 @@ macro_rules! protocol {
                         type Arguments = ($($type,)*);
                         let mut words = [0; <Arguments as $crate::protocol::Value>::WORDS];
                         let arguments: Arguments = ($($argument,)*);
-                        $crate::protocol::write(&arguments, &mut words.iter_mut());
-                        let message = $crate::Message::new(label(Operation::$operation), &words);
-                        $crate::protocol::result(self.0.try_call(message))
+                        let label = label(Operation::$operation);
+                        let request = $crate::protocol::request(label, &arguments, &mut words)?;
+                        $crate::protocol::result(self.0.try_call(request))
                     }
                 )+
             }

@@ -1,6 +1,6 @@
 //! The layout of messages, and a server that gets bad ones.
 
-use super::{Error, Part, Shared, Text, Value, words};
+use super::{Bytes, Error, Part, Shared, Text, TooLong, Value, words};
 use crate::server::{ABORTED, CallError};
 use crate::{CPtr, Message};
 use core::fmt::Write;
@@ -64,7 +64,7 @@ fn ask<T: Value>(shelf: &mut Shelf, message: Message) -> Result<T, Error> {
 
 fn all(value: &impl Value) -> Vec<usize> {
     let mut all = Vec::new();
-    value.write(&mut |word| all.push(word));
+    value.write(&mut |word| all.push(word)).unwrap();
     all
 }
 
@@ -98,6 +98,8 @@ fn values_have_the_words_that_the_table_says() {
         &[3, 9],
     );
     is_laid_out_as(Text::<3>::new("ab"), &[2, 0x6261]);
+    is_laid_out_as(Bytes::<3>::new(&[0xff, 2]).unwrap(), &[2, 0x2ff]);
+    is_laid_out_as(Bytes::<0>::default(), &[0]);
     let long = 0x0102_0304_0506_0708u64;
     match usize::BITS {
         64 => is_laid_out_as(long, &[long as usize]),
@@ -119,6 +121,8 @@ fn words_that_are_no_value_are_refused() {
     assert!(is_none::<Result<(u8, u8), Refused>>(&[1, 0, 1]));
     assert!(is_none::<Text<3>>(&[4, 0]));
     assert!(is_none::<Text<3>>(&[1, 0xff]), "no UTF-8");
+    assert!(is_none::<Text<3>>(&[1, 0x6261]), "padding is zero");
+    assert!(is_none::<Bytes<3>>(&[3, 0x0163_6261]), "padding is zero");
     assert!(is_none::<[u8; 2]>(&[1, 300]));
 }
 
@@ -131,6 +135,51 @@ fn a_long_text_is_cut_between_letters() {
     assert_eq!(text.as_str(), "12ab");
     assert!(write!(text, "c").is_err());
     assert_eq!(text.as_str(), "12ab");
+}
+
+#[test]
+fn bytes_have_a_greatest_length() {
+    let mut bytes = Bytes::<4>::new(&[1, 2]).unwrap();
+    assert_eq!(bytes.append(&[3, 4, 5]), None);
+    assert_eq!(bytes.as_slice(), [1, 2]);
+    assert_eq!(bytes.append(&[3, 4]), Some(()));
+    assert_eq!(bytes.as_slice(), [1, 2, 3, 4]);
+    assert_eq!(Bytes::<4>::new(&[0; 5]), None);
+}
+
+/// Even numbers only.
+struct Even(usize);
+
+impl Value for Even {
+    const WORDS: usize = 1;
+
+    fn write(&self, put: &mut impl FnMut(usize)) -> Result<(), TooLong> {
+        (self.0 % 2 == 0).then_some(()).ok_or(TooLong)?;
+        put(self.0);
+        Ok(())
+    }
+
+    fn read(words: &mut impl Iterator<Item = usize>) -> Option<Self> {
+        words.next().map(Self)
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_not_sent() {
+    let request = |numbers: [usize; 2]| {
+        let arguments = (true, numbers.map(Even), Ok::<_, Refused>(Even(4)));
+        super::request(0x300, &arguments, &mut [0; 5])
+    };
+    let sent = Message::new(0x300, &[1, 2, 6, 0, 4]);
+    assert_eq!(request([2, 6]), Ok(sent));
+    assert_eq!(request([2, 5]), Err(Error::TooLong));
+    let result = |number| {
+        let reply = super::done(&Some(Even(number)), &mut [0; 2]);
+        let result = super::result::<Option<Even>>(crate::server::reply(reply));
+        result.map(|even| even.map(|Even(number)| number))
+    };
+    assert_eq!(result(6), Ok(Some(6)));
+    assert_eq!(result(7), Err(Error::ResultTooLong));
 }
 
 #[test]

@@ -13,25 +13,35 @@ use core::fmt;
 /// | enumerations of [`value!`](crate::value!) | one: the place of the variant, from 0 |
 /// | `Option<T>` | 1, or 0 for none; then the value |
 /// | `Result<T, E>` | 0, or 1 for an error; then the value, and zeros if the other type is longer |
-/// | [`Text`] | its length in bytes; then the bytes, the first one lowest |
+/// | [`Bytes`], [`Text`] | its length in bytes; then the bytes, the first one lowest, and zeros |
+///
+/// The crate `encoded` adds types that serde knows, in so many bytes at most.
 pub trait Value: Sized {
     /// How many words it takes.
     const WORDS: usize;
 
     /// Passes each word to `put`.
-    fn write(&self, put: &mut impl FnMut(usize));
+    ///
+    /// # Errors
+    /// If the value does not fit into them. Plain values always do.
+    fn write(&self, put: &mut impl FnMut(usize)) -> Result<(), TooLong>;
 
     /// Takes its words; none if they are no value of this type.
     fn read(words: &mut impl Iterator<Item = usize>) -> Option<Self>;
 }
 
-/// Writes a value into words that suffice for it.
-pub fn write<'a>(value: &impl Value, words: &mut impl Iterator<Item = &'a mut usize>) {
+/// A value does not fit into the words of its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLong;
+
+/// Writes a value into as many words as its type takes.
+pub(super) fn write(value: &impl Value, words: &mut [usize]) -> Result<(), TooLong> {
+    let mut words = words.iter_mut();
     value.write(&mut |word| {
         if let Some(place) = words.next() {
             *place = word;
         }
-    });
+    })
 }
 
 macro_rules! words {
@@ -39,8 +49,9 @@ macro_rules! words {
         impl Value for $type {
             const WORDS: usize = 1;
 
-            fn write(&self, put: &mut impl FnMut(usize)) {
+            fn write(&self, put: &mut impl FnMut(usize)) -> Result<(), TooLong> {
                 put(*self as usize);
+                Ok(())
             }
 
             fn read(words: &mut impl Iterator<Item = usize>) -> Option<Self> {
@@ -57,8 +68,9 @@ words! { u8 u16 u32 usize i8 i16 i32 isize }
 impl Value for bool {
     const WORDS: usize = 1;
 
-    fn write(&self, put: &mut impl FnMut(usize)) {
+    fn write(&self, put: &mut impl FnMut(usize)) -> Result<(), TooLong> {
         put((*self).into());
+        Ok(())
     }
 
     fn read(words: &mut impl Iterator<Item = usize>) -> Option<Self> {
@@ -73,10 +85,11 @@ impl Value for bool {
 impl Value for u64 {
     const WORDS: usize = size_of::<Self>() / size_of::<usize>();
 
-    fn write(&self, put: &mut impl FnMut(usize)) {
+    fn write(&self, put: &mut impl FnMut(usize)) -> Result<(), TooLong> {
         for place in 0..Self::WORDS as u32 {
             put((*self >> (place * usize::BITS)) as usize);
         }
+        Ok(())
     }
 
     fn read(words: &mut impl Iterator<Item = usize>) -> Option<Self> {
@@ -89,8 +102,8 @@ impl Value for u64 {
 impl Value for Microseconds {
     const WORDS: usize = u64::WORDS;
 
-    fn write(&self, put: &mut impl FnMut(usize)) {
-        self.0.write(put);
+    fn write(&self, put: &mut impl FnMut(usize)) -> Result<(), TooLong> {
+        self.0.write(put)
     }
 
     fn read(words: &mut impl Iterator<Item = usize>) -> Option<Self> {
@@ -101,12 +114,13 @@ impl Value for Microseconds {
 impl<T: Value> Value for Option<T> {
     const WORDS: usize = 1 + T::WORDS;
 
-    fn write(&self, put: &mut impl FnMut(usize)) {
-        self.is_some().write(put);
+    fn write(&self, put: &mut impl FnMut(usize)) -> Result<(), TooLong> {
+        self.is_some().write(put)?;
         match self {
-            Some(value) => value.write(put),
+            Some(value) => value.write(put)?,
             None => fill(T::WORDS, put),
         }
+        Ok(())
     }
 
     fn read(words: &mut impl Iterator<Item = usize>) -> Option<Self> {
@@ -121,19 +135,20 @@ impl<T: Value> Value for Option<T> {
 impl<T: Value, E: Value> Value for core::result::Result<T, E> {
     const WORDS: usize = 1 + longer(T::WORDS, E::WORDS);
 
-    fn write(&self, put: &mut impl FnMut(usize)) {
-        self.is_err().write(put);
+    fn write(&self, put: &mut impl FnMut(usize)) -> Result<(), TooLong> {
+        self.is_err().write(put)?;
         let length = match self {
             Ok(value) => {
-                value.write(put);
+                value.write(put)?;
                 T::WORDS
             }
             Err(error) => {
-                error.write(put);
+                error.write(put)?;
                 E::WORDS
             }
         };
         fill(Self::WORDS - 1 - length, put);
+        Ok(())
     }
 
     fn read(words: &mut impl Iterator<Item = usize>) -> Option<Self> {
@@ -154,6 +169,10 @@ fn fill(count: usize, put: &mut impl FnMut(usize)) {
     (0..count).for_each(|_| put(0));
 }
 
+fn is_zero(padding: &[u8]) -> Option<()> {
+    padding.iter().all(|byte| *byte == 0).then_some(())
+}
+
 /// Takes words that are zero.
 fn skip(count: usize, words: &mut impl Iterator<Item = usize>) -> Option<()> {
     (0..count).try_for_each(|_| (words.next()? == 0).then_some(()))
@@ -162,8 +181,8 @@ fn skip(count: usize, words: &mut impl Iterator<Item = usize>) -> Option<()> {
 impl<T: Value, const N: usize> Value for [T; N] {
     const WORDS: usize = N * T::WORDS;
 
-    fn write(&self, put: &mut impl FnMut(usize)) {
-        self.iter().for_each(|one| one.write(put));
+    fn write(&self, put: &mut impl FnMut(usize)) -> Result<(), TooLong> {
+        self.iter().try_for_each(|one| one.write(put))
     }
 
     fn read(words: &mut impl Iterator<Item = usize>) -> Option<Self> {
@@ -182,9 +201,10 @@ macro_rules! tuples {
         impl<$($name: Value),*> Value for ($($name,)*) {
             const WORDS: usize = 0 $(+ $name::WORDS)*;
 
-            fn write(&self, put: &mut impl FnMut(usize)) {
+            fn write(&self, put: &mut impl FnMut(usize)) -> Result<(), TooLong> {
                 let ($($name,)*) = self;
-                $($name.write(put);)*
+                $($name.write(put)?;)*
+                Ok(())
             }
 
             fn read(words: &mut impl Iterator<Item = usize>) -> Option<Self> {
@@ -196,33 +216,38 @@ macro_rules! tuples {
 
 tuples! { () (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) }
 
-/// A text of at most `N` bytes, in the message itself.
+/// At most `N` bytes, in the message itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Text<const N: usize> {
+pub struct Bytes<const N: usize> {
     length: usize,
+    /// Zeros after the length.
     bytes: [u8; N],
 }
 
-impl<const N: usize> Text<N> {
-    /// The text, cut where it is too long.
-    pub fn new(text: &str) -> Self {
-        let length = text.floor_char_boundary(N);
-        let mut bytes = [0; N];
-        for (place, byte) in bytes.iter_mut().zip(text.bytes().take(length)) {
-            *place = byte;
-        }
-        Self { length, bytes }
+impl<const N: usize> Bytes<N> {
+    /// These bytes; none if there are too many.
+    pub fn new(bytes: &[u8]) -> Option<Self> {
+        let mut all = Self::default();
+        all.append(bytes)?;
+        Some(all)
     }
 
-    /// It as a string.
-    pub fn as_str(&self) -> &str {
-        let bytes = self.bytes.get(..self.length).unwrap_or_default();
-        // Both ways to make one have checked it.
-        core::str::from_utf8(bytes).unwrap_or_default()
+    /// Appends bytes; none, and nothing is appended, if there is no room for them.
+    pub fn append(&mut self, bytes: &[u8]) -> Option<()> {
+        let end = self.length.checked_add(bytes.len())?;
+        let place = self.bytes.get_mut(self.length..end)?;
+        place.copy_from_slice(bytes);
+        self.length = end;
+        Some(())
+    }
+
+    /// All of them.
+    pub fn as_slice(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or_default()
     }
 }
 
-impl<const N: usize> Default for Text<N> {
+impl<const N: usize> Default for Bytes<N> {
     fn default() -> Self {
         Self {
             length: 0,
@@ -231,21 +256,10 @@ impl<const N: usize> Default for Text<N> {
     }
 }
 
-/// Appends; a part that does not fit is left out, and is an error.
-impl<const N: usize> fmt::Write for Text<N> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let end = self.length + text.len();
-        let place = self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?;
-        place.copy_from_slice(text.as_bytes());
-        self.length = end;
-        Ok(())
-    }
-}
-
-impl<const N: usize> Value for Text<N> {
+impl<const N: usize> Value for Bytes<N> {
     const WORDS: usize = 1 + N.div_ceil(size_of::<usize>());
 
-    fn write(&self, put: &mut impl FnMut(usize)) {
+    fn write(&self, put: &mut impl FnMut(usize)) -> Result<(), TooLong> {
         put(self.length);
         for chunk in self.bytes.chunks(size_of::<usize>()) {
             let mut word = [0; size_of::<usize>()];
@@ -254,6 +268,7 @@ impl<const N: usize> Value for Text<N> {
                 .for_each(|(place, byte)| *place = *byte);
             put(usize::from_le_bytes(word));
         }
+        Ok(())
     }
 
     fn read(words: &mut impl Iterator<Item = usize>) -> Option<Self> {
@@ -261,13 +276,51 @@ impl<const N: usize> Value for Text<N> {
         let mut bytes = [0; N];
         for chunk in bytes.chunks_mut(size_of::<usize>()) {
             let word = words.next()?.to_le_bytes();
-            chunk
-                .iter_mut()
-                .zip(word)
-                .for_each(|(place, byte)| *place = byte);
+            let (own, beyond) = word.split_at(chunk.len());
+            chunk.copy_from_slice(own);
+            is_zero(beyond)?;
         }
-        core::str::from_utf8(bytes.get(..length)?).ok()?;
+        is_zero(bytes.get(length..)?)?;
         Some(Self { length, bytes })
+    }
+}
+
+/// A text of at most `N` bytes, in the message itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Text<const N: usize>(Bytes<N>);
+
+impl<const N: usize> Text<N> {
+    /// The text, cut where it is too long.
+    pub fn new(text: &str) -> Self {
+        let (text, _) = text.split_at(text.floor_char_boundary(N));
+        Self(Bytes::new(text.as_bytes()).unwrap_or_default())
+    }
+
+    /// It as a string.
+    pub fn as_str(&self) -> &str {
+        // All ways to make one have checked it.
+        core::str::from_utf8(self.0.as_slice()).unwrap_or_default()
+    }
+}
+
+/// Appends; a part that does not fit is left out, and is an error.
+impl<const N: usize> fmt::Write for Text<N> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.append(text.as_bytes()).ok_or(fmt::Error)
+    }
+}
+
+impl<const N: usize> Value for Text<N> {
+    const WORDS: usize = Bytes::<N>::WORDS;
+
+    fn write(&self, put: &mut impl FnMut(usize)) -> Result<(), TooLong> {
+        self.0.write(put)
+    }
+
+    fn read(words: &mut impl Iterator<Item = usize>) -> Option<Self> {
+        let bytes = Bytes::read(words)?;
+        core::str::from_utf8(bytes.as_slice()).ok()?;
+        Some(Self(bytes))
     }
 }
 
@@ -285,10 +338,11 @@ macro_rules! value {
         impl $crate::protocol::Value for $name {
             const WORDS: usize = 1;
 
-            fn write(&self, put: &mut impl FnMut(usize)) {
+            fn write(&self, put: &mut impl FnMut(usize)) -> ::core::result::Result<(), $crate::protocol::TooLong> {
                 let all = [$(::core::mem::discriminant(&Self::$variant)),+];
                 let own = ::core::mem::discriminant(self);
                 put(all.iter().position(|one| *one == own).unwrap_or_default());
+                Ok(())
             }
 
             fn read(words: &mut impl Iterator<Item = usize>) -> Option<Self> {
@@ -308,8 +362,9 @@ macro_rules! value {
         impl $crate::protocol::Value for $name {
             const WORDS: usize = 0 $(+ <$type as $crate::protocol::Value>::WORDS)+;
 
-            fn write(&self, put: &mut impl FnMut(usize)) {
-                $($crate::protocol::Value::write(&self.$field, put);)+
+            fn write(&self, put: &mut impl FnMut(usize)) -> ::core::result::Result<(), $crate::protocol::TooLong> {
+                $($crate::protocol::Value::write(&self.$field, put)?;)+
+                Ok(())
             }
 
             fn read(words: &mut impl Iterator<Item = usize>) -> Option<Self> {

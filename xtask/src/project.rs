@@ -324,8 +324,10 @@ mod tests {
                 let manifest = fs::read_to_string(component.unwrap().path().join(MANIFEST));
                 let manifest = manifest.unwrap();
                 assert!(manifest.contains("\nedition = \"2024\"\n"), "{manifest}");
-                let asked = manifest.replace("userlib.workspace = true", "");
-                let asked = asked.replace("userlib = { workspace = true,", "");
+                let asked = ["encoded.workspace = true", "userlib.workspace = true"]
+                    .iter()
+                    .chain(&["userlib = { workspace = true,"])
+                    .fold(manifest.clone(), |text, known| text.replace(known, ""));
                 assert!(!asked.contains("workspace = true"), "{manifest}");
             }
             let all = fs::read_to_string(path.join(MANIFEST)).unwrap();

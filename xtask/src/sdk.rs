@@ -34,7 +34,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The crates that an SDK needs, with those on which they depend: the tool, programs that it builds when needed, what
 /// user programs name, and the simulator for their tests, which has the portable kernel. The crates of the example systems come with them.
-const CRATES: [&str; 10] = [
+const CRATES: [&str; 11] = [
     "xtask",
     "xtask-start",
     "analyser",
@@ -43,6 +43,7 @@ const CRATES: [&str; 10] = [
     "userlib",
     "initialiser",
     "dispatcher",
+    "encoded",
     "system-table",
     "simulator",
 ];

@@ -4,7 +4,8 @@
 #![no_main]
 #![forbid(unsafe_code)]
 
-use protocol_words::{Refused, store};
+use encoded::Encoded;
+use protocol_words::{Refused, Wanted, store};
 use userlib::protocol::{Error, Part};
 use userlib::server::ABORTED;
 use userlib::{Message, println};
@@ -25,9 +26,11 @@ fn main(given: Given) {
     let add = store::label(store::Operation::add);
     let put = store::label(store::Operation::put);
     for label in [0, 1, add - 0x100, add + 0x100, ABORTED] {
-        assert_eq!(ask(label, &[0; 3]), (OTHER_VERSION, 2), "{label:#x}");
+        let own = (OTHER_VERSION, store::VERSION);
+        assert_eq!(ask(label, &[0; 3]), own, "{label:#x}");
     }
-    for label in [add + 1, put + 0xff] {
+    let last = store::label(store::Operation::count);
+    for label in [last + 1, put + 0xff] {
         assert_eq!(ask(label, &[0; 3]), (NO_OPERATION, 0), "{label:#x}");
     }
     // A `u64` takes two words on 32-bit processors.
@@ -52,10 +55,36 @@ fn main(given: Given) {
 
     // Requests of the protocol, with places that this client has not.
     for (first, length) in [(0, 1), (usize::MAX, usize::MAX), (0, usize::MAX)] {
-        let refused = store.put(Part { first, length });
-        assert_eq!(refused, Ok(Err(Refused::Elsewhere)));
+        let part = Part { first, length };
+        assert_eq!(store.put(part), Ok(Err(Refused::Elsewhere)));
+        assert_eq!(store.count(part), Ok(Err(Refused::Elsewhere)));
     }
+    // No variant, a byte too many, no UTF-8, a length without end, and what ends too early.
+    let garbage: [&[u8]; 6] = [
+        &[3],
+        &[0, 0],
+        &[1, 1, 0xff],
+        &[1, 0xff, 0xff, 0xff, 0xff, 0xff],
+        &[2, 1, b'a', 1],
+        &[],
+    ];
+    for bytes in garbage {
+        let (words, length) = encoding(bytes);
+        let label = store::label(store::Operation::find);
+        assert_eq!(ask(label, &words[..length]).0, MALFORMED, "{bytes:?}");
+    }
+    assert_eq!(store.find(Encoded(Wanted::Space)), Ok(Err(Refused::Empty)));
     assert_eq!(store.first(), Ok(None), "the text of the other client");
     assert_eq!(store.add(1, 2, true), Ok::<isize, Error>(-3));
     println!("stranger: the store has refused everything");
+}
+
+/// The words of an `Encoded<_, 8>` with these bytes, and how many they are.
+fn encoding(bytes: &[u8]) -> ([usize; 3], usize) {
+    let mut all = [0; 8];
+    all[..bytes.len()].copy_from_slice(bytes);
+    let all = u64::from_le_bytes(all);
+    let high = all.checked_shr(usize::BITS).unwrap_or_default();
+    let words = [bytes.len(), all as usize, high as usize];
+    (words, 1 + 64 / usize::BITS as usize)
 }

@@ -39,9 +39,9 @@
 //!
 //! **Hostile clients.** Bytes that are no encoding of the type, and bytes after it, are refused as all words that are no
 //! value: the `Service` never sees them, and the caller gets [`Error::Malformed`](userlib::protocol::Error::Malformed).
-//! How long decoding takes, and how much of a heap it needs, is bounded by the number of bytes, with one exception: a list
-//! of things without bytes, such as `Vec<()>`, is as long as its sender says. A type that contains itself is decoded by as
-//! many nested calls as it has bytes: choose a length for which the stack suffices.
+//! Decoding takes time and heap in proportion to the number of bytes, with two exceptions: a list of elements without
+//! bytes, such as `Vec<()>`, is as long as its sender says, and a type that contains itself takes stack for each level, of
+//! which there are as many as bytes.
 //!
 //! **Versions.** An encoding does not say of which type it is. Change the version of the protocol with the type.
 #![cfg_attr(target_os = "none", no_std)]

@@ -1,5 +1,5 @@
-//! Arguments and results of [protocols](userlib::protocol!) that have no fixed length: enumerations with data, options, lists
-//! and texts, and structs of them. They are types that serde knows, encoded by postcard.
+//! Arguments and results of [protocols](userlib::protocol!) that have no fixed length: enumerations with data, lists,
+//! texts, and structs of them. They are types that serde knows, encoded by postcard.
 //!
 //! [`Encoded`] is in the message itself, and its type says how many bytes its encoding may have:
 //!
@@ -37,11 +37,11 @@
 //! What is longer than a message goes through [memory that both sides share](userlib::protocol::Shared), by [`put`] and
 //! [`get`]. There a type may borrow its texts from the copy, so that it needs neither a heap nor a bound.
 //!
-//! **Hostile clients.** Bytes that are no encoding of the type, and bytes after it, are refused as all words that are no
-//! value: the `Service` never sees them, and the caller gets [`Error::Malformed`](userlib::protocol::Error::Malformed).
-//! Decoding takes time and heap in proportion to the number of bytes, with two exceptions: a list of elements without
-//! bytes, such as `Vec<()>`, is as long as its sender says, and a type that contains itself takes stack for each level, of
-//! which there are as many as bytes.
+//! **Hostile clients.** Bytes that are no encoding of the type, and bytes after one, are refused as all words that are
+//! no value: the `Service` never sees them, and the caller gets
+//! [`Error::Malformed`](userlib::protocol::Error::Malformed). Decoding takes time and heap in proportion to the number of
+//! bytes, with two exceptions: a list of elements without bytes, such as `Vec<()>`, is as long as its sender says, and a
+//! type that contains itself takes stack for each level, of which there are as many as bytes.
 //!
 //! **Versions.** An encoding does not say of which type it is. Change the version of the protocol with the type.
 #![cfg_attr(target_os = "none", no_std)]
@@ -82,8 +82,8 @@ pub fn put<T: Serialize + ?Sized>(
     memory.put(first, encode(value, buffer)?)
 }
 
-/// The value in a part of shared memory, of which `buffer` gets a copy; none if the part is not in this memory, is longer
-/// than the copy, or is no encoding of a `T`.
+/// The value in a part of shared memory, of which `buffer` gets a copy; none if the part is not in this memory, is
+/// longer than `buffer`, or is no encoding of a `T`.
 pub fn get<'a, T: Deserialize<'a>>(memory: Shared, part: Part, buffer: &'a mut [u8]) -> Option<T> {
     decode(memory.copy(part, buffer)?)
 }

@@ -127,11 +127,9 @@ impl Toolchain {
         sources.into_iter().filter_map(|source| source())
     }
 
-    /// The folders of the sources of `core`, by all of their names: Debian's is a symbolic link.
-    pub(crate) fn core_sources(&self) -> Vec<PathBuf> {
-        let named = self.sysroot().join("lib/rustlib/src/rust");
-        let real = named.canonicalize().ok();
-        [named].into_iter().chain(real).collect()
+    /// The folder of the sources of `core` and the other libraries.
+    pub(crate) fn core_sources(&self) -> PathBuf {
+        self.sysroot().join("lib/rustlib/src/rust/library")
     }
 
     fn sysroot(&self) -> &Path {
@@ -147,9 +145,7 @@ impl Toolchain {
     }
 
     fn has_core_sources(&self) -> bool {
-        self.sysroot()
-            .join("lib/rustlib/src/rust/library/Cargo.lock")
-            .is_file()
+        self.core_sources().join("Cargo.lock").is_file()
     }
 
     pub(crate) fn has_subcommand(&self, name: &str) -> bool {
@@ -188,7 +184,7 @@ impl Toolchain {
             .env("CARGO", self.bin.join("cargo"))
             .env("PATH", self.search_path());
         if self.is_unstable && !self.version.contains("nightly") {
-            // Allows unstable flags, such as `-Zbuild-std`, on a stable compiler.
+            // Allows unstable flags, such as `-Zretpoline`, on a stable compiler.
             command.env("RUSTC_BOOTSTRAP", "1");
         }
         command

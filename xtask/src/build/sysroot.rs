@@ -1,14 +1,15 @@
 //! The libraries `core`, `alloc` and `compiler_builtins` for bare metal, compiled once for each target.
 //!
 //! They take longer to compile than a kernel. Under cargo's option `-Zbuild-std`, they belong to the crates that
-//! use them, so cargo compiles them again for each profile and each set of flags. This compiles them in a package
-//! of their own, and puts them where the compiler looks for the libraries of a target: in a *sysroot*
-//! (`rustc --sysroot`).
+//! use them, so cargo compiles them again for each profile and each set of flags, and it looks for the dependencies of
+//! `std` in a registry, used or not. This compiles them as dependencies of a package of their own, and puts them where
+//! the compiler looks for the libraries of a target: in a *sysroot* (`rustc --sysroot`).
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
@@ -20,7 +21,8 @@ use crate::ui::Step;
 use crate::workspace::Workspace;
 use crate::{Result, cargo};
 
-/// The package of which cargo compiles nothing but the libraries: it is its own workspace. Release kernels take the
+/// The package whose dependencies are the libraries: it is its own workspace. In its folder, `library` leads to their
+/// sources, so that cargo's names for what it compiles do not depend on where these are. Release kernels take the
 /// libraries' code as bitcode, for optimisation at link time. One codegen unit: optimising several together again,
 /// which is the default, takes a tenth of the compiler's time.
 const MANIFEST: &str = r#"[package]
@@ -28,7 +30,19 @@ name = "libraries"
 version = "0.1.0"
 edition = "2024"
 
+[features]
+alloc = ["dep:alloc"]
+
+[dependencies]
+alloc = { path = "library/alloc", optional = true }
+core = { path = "library/core" }
+
+[dependencies.compiler_builtins]
+path = "library/compiler-builtins/compiler-builtins"
+features = ["compiler-builtins", "mem"]
+
 [workspace]
+exclude = ["library"]
 
 [profile.release]
 codegen-units = 1
@@ -38,11 +52,14 @@ panic = "abort"
 const SOURCE: &str = "#![no_std]\n";
 /// Flags of the libraries, whatever they are linked into. Code models are the targets', which optimisation at link
 /// time wants to be the same everywhere. Each crate compiles the functions that it uses as if they were its own, which
-/// takes a sixth of the libraries' time, and kernels are smaller and a little faster.
-const FLAGS: [&str; 3] = [
+/// takes a sixth of the libraries' time, and kernels are smaller and a little faster. The last two are cargo's under
+/// `-Zbuild-std`: only libraries may use each other's unstable parts, and their lints are not ours.
+const FLAGS: [&str; 5] = [
     "-Crelocation-model=static",
     "-Cembed-bitcode=yes",
     "-Zcross-crate-inline-threshold=always",
+    "-Zforce-unstable-if-unmarked",
+    "--cap-lints=allow",
 ];
 
 /// The libraries that a program uses.
@@ -55,11 +72,11 @@ pub(crate) enum Libraries {
 }
 
 impl Libraries {
-    /// Cargo's option that compiles them.
-    fn option(self) -> &'static str {
+    /// Cargo's options that compile them.
+    fn options(self) -> &'static [&'static str] {
         match self {
-            Self::Core => "-Zbuild-std=core,compiler_builtins",
-            Self::All => "-Zbuild-std=core,alloc,compiler_builtins",
+            Self::Core => &[],
+            Self::All => &["--features=alloc"],
         }
     }
 }
@@ -73,15 +90,14 @@ pub(super) fn sysroot(
     libraries: Libraries,
     flags: &[&str],
 ) -> Result<PathBuf> {
-    // As in kernels, no folder of this host is in debug information.
     let sources = tools.toolchain.core_sources();
-    let sources = sources
+    let mut flags: Vec<_> = FLAGS
         .iter()
-        .map(|folder| format!("--remap-path-prefix={}=/rust", folder.display()));
-    let flags = FLAGS.iter().chain(flags).map(|flag| flag.to_string());
-    let flags: Vec<_> = flags.chain(sources).collect();
+        .chain(flags)
+        .map(|flag| flag.to_string())
+        .collect();
     let mut hasher = DefaultHasher::new();
-    (tools.toolchain.version(), MANIFEST, &flags).hash(&mut hasher);
+    (tools.toolchain.version(), &sources, MANIFEST, &flags).hash(&mut hasher);
     let parent = workspace.target().join(tools.folder).join("sysroots");
     let name = format!("{target}-{:08x}", hasher.finish() as u32);
     let folder = parent.join(&name);
@@ -97,18 +113,25 @@ pub(super) fn sysroot(
     // Cargo's target folder is kept until `alloc` is compiled, so that cargo finds the other libraries in it then.
     let package = parent.join(format!("{name}.package"));
     fs::create_dir_all(package.join("src")).with_context(context)?;
+    // By its real name, as the compiler sees it.
+    let package = package.canonicalize().with_context(context)?;
     fs::write(package.join("Cargo.toml"), MANIFEST).with_context(context)?;
     fs::write(package.join("src/lib.rs"), SOURCE).with_context(context)?;
+    match symlink(sources, package.join("library")) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            return Err(error).with_context(context);
+        }
+        _ => {}
+    }
+    // As in kernels, no folder of this host is in debug information.
+    flags.push(format!("--remap-path-prefix={}=/rust", package.display()));
     let messages = package.join("messages");
 
     let mut command = tools.toolchain.cargo();
     command
         .current_dir(&package)
         .args(["build", "--release", "--target", target])
-        .args([
-            libraries.option(),
-            "-Zbuild-std-features=compiler-builtins-mem",
-        ])
+        .args(libraries.options())
         .args(["--message-format=json-render-diagnostics", "--target-dir"])
         .arg(package.join("target"))
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))

@@ -92,6 +92,13 @@ impl Crate {
         self.says("tests-apart")
     }
 
+    /// Whether it is never in a registry. The crates that users name say nothing about it.
+    pub(crate) fn is_private(&self) -> bool {
+        self.manifest
+            .get("package")
+            .is_some_and(|package| package.get("publish").is_some())
+    }
+
     /// Whether the manifest has a key of this name that is true, in `package.metadata.escapement`.
     fn says(&self, key: &str) -> bool {
         let metadata = || {

@@ -7,6 +7,7 @@ mod debugger;
 mod filter;
 mod heard;
 mod host;
+mod packages;
 mod plan;
 mod progress;
 mod queue;

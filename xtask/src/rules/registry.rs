@@ -13,7 +13,7 @@ pub(super) fn complaints(repository: &Repository) -> Vec<String> {
         let missing = missing.map(|key| format!("add `{key}`"));
         let private = one.dependencies().into_iter().filter(|name| {
             let other = crates.iter().find(|other| other.name == *name);
-            other.is_some_and(is_private)
+            other.is_some_and(Crate::is_private)
         });
         let private =
             private.map(|name| format!("`{name}` is private; publish it, or neither of the two"));
@@ -22,12 +22,8 @@ pub(super) fn complaints(repository: &Repository) -> Vec<String> {
             .map(|what| format!("{}/Cargo.toml: {what}", one.folder.display()))
             .collect()
     };
-    let published = crates.iter().filter(|one| !is_private(one));
+    let published = crates.iter().filter(|one| !one.is_private());
     published.flat_map(complain).collect()
-}
-
-fn is_private(one: &Crate) -> bool {
-    has(one, "publish")
 }
 
 /// Whether the package has a key, or takes it from the workspace.

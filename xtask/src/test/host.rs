@@ -12,6 +12,7 @@ use anyhow::Context;
 
 use super::Session;
 use super::filter::Filter;
+use super::packages;
 use super::screen::Place;
 use super::tally::Tally;
 use crate::crates;
@@ -106,6 +107,9 @@ pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
             command.arg("--").args(Filter::new(Some(filter)).texts());
         }
         tally += run_and_count(command, supervisor, place)?;
+    }
+    if packages::is_wanted(arguments) && !supervisor.interrupted() {
+        tally += packages::run(workspace, &toolchain, &crates, place)?;
     }
     Ok(tally)
 }

@@ -1,6 +1,7 @@
 //! The command line: its grammar only, not its effects.
 
 mod bench;
+mod sdk;
 mod variants;
 
 use std::ffi::OsString;
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use bench::BenchArguments;
+pub(crate) use sdk::{MicrokitArguments, SdkArguments};
 pub(crate) use variants::{
     AbiOption, Attack, Cores, Events, Hardening, Keep, Kernel, LogLevel, Tracing,
 };
@@ -103,40 +105,6 @@ pub(crate) struct NewArguments {
     /// and its client.
     #[arg(long, value_name = "EXAMPLE")]
     pub(crate) template: Option<String>,
-}
-
-/// Without `--platform` and `--kernel` it has all kernels of all platforms.
-#[derive(Args, Debug)]
-pub(crate) struct SdkArguments {
-    /// The archive to write; target/escapement-sdk-VERSION.tar by default.
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    /// Only for this platform; may be repeated.
-    #[arg(long = "platform", value_name = "P")]
-    pub(crate) platforms: Vec<String>,
-    /// Only kernels of this kind; may be repeated.
-    #[arg(long = "kernel", value_enum, value_name = "KIND", default_values_t = [Kernel::Debug, Kernel::Release])]
-    pub(crate) kinds: Vec<Kernel>,
-}
-
-/// With this SDK Microkit's tool builds systems for Escapement, without a change of their sources.
-#[derive(Args, Debug)]
-pub(crate) struct MicrokitArguments {
-    /// An installed SDK, whose tool, libraries and headers are used; or Microkit's source, after its own build.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) source: PathBuf,
-    /// Where seL4's headers are, if not in the SDK: the folder `build` of Microkit's source.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) headers: Option<PathBuf>,
-    /// The folder to make.
-    #[arg(short, long, value_name = "SDK")]
-    pub(crate) output: PathBuf,
-    /// Only this board of Microkit; may be repeated. By default all for which there is a kernel.
-    #[arg(long = "board", value_name = "B")]
-    pub(crate) boards: Vec<String>,
-    /// Kernels that write trace events, for `cargo xtask qemu --microkit FILE --trace FILE`.
-    #[arg(long)]
-    pub(crate) trace: bool,
 }
 
 #[derive(Args, Debug)]

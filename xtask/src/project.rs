@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::cli::NewArguments;
+use crate::sdk;
 use crate::temporary;
 use crate::ui::say;
 use crate::workspace::Workspace;
@@ -27,15 +28,16 @@ pub(crate) const TESTS: &str = "tests/Cargo.toml";
 /// The folder in a project for the crates of its programs.
 pub(crate) const COMPONENTS: &str = "components";
 const MANIFEST: &str = "Cargo.toml";
+/// Cargo's settings in a project.
+const SETTINGS: &str = ".cargo/config.toml";
+/// What they have besides if Escapement is an SDK.
+const SETTINGS_WITH_SDK: &str = include_str!("../template/crates.toml");
 /// The longest name of a project.
 const LONGEST: usize = 32;
 
 /// The files of each new project.
 const FILES: &[(&str, &str)] = &[
-    (
-        ".cargo/config.toml",
-        include_str!("../template/config.toml"),
-    ),
+    (SETTINGS, include_str!("../template/config.toml")),
     (
         ".github/workflows/test.yml",
         include_str!("../template/ci.yml"),
@@ -167,8 +169,11 @@ fn write(
     // The path of a checkout can contain any text, a name cannot contain `@`.
     let filled = |text: &str| text.replace("@NAME@", name).replace("@CHECKOUT@", checkout);
     for (file, text) in FILES {
-        let text = match example {
-            Some(_) if *file == MANIFEST => example::workspace(text),
+        let text = match (*file, example) {
+            (MANIFEST, Some(_)) => example::workspace(text),
+            (SETTINGS, _) if workspace.path(sdk::VENDOR).is_dir() => {
+                [*text, SETTINGS_WITH_SDK].concat()
+            }
             _ => (*text).to_string(),
         };
         write(file, &filled(&text))?;
@@ -292,6 +297,26 @@ mod tests {
         let text = fs::read_to_string(folder.path().join("Cargo.toml")).unwrap();
         let userlib = format!("{checkout}/userlib");
         assert!(text.contains(&userlib), "{text}");
+    }
+
+    #[test]
+    fn a_project_takes_the_crates_of_an_sdk() {
+        let folder = temporary::Folder::new().unwrap();
+        let sdk = folder.path().join("sdk");
+        fs::create_dir_all(&sdk).unwrap();
+        fs::write(sdk.join("Cargo.lock"), "").unwrap();
+        let settings = |name: &str| {
+            let path = folder.path().join(name);
+            create(&Workspace::at(&sdk), &path, None).unwrap();
+            let text = fs::read_to_string(path.join(SETTINGS)).unwrap();
+            text.parse::<toml::Table>().unwrap()
+        };
+        assert!(!settings("of-checkout").contains_key("source"));
+        let crates = sdk.join("vendor");
+        fs::create_dir(&crates).unwrap();
+        let sources = &settings("of-sdk")["source"];
+        assert_eq!(sources["crates-io"]["replace-with"].as_str(), Some("sdk"));
+        assert_eq!(sources["sdk"]["directory"].as_str(), crates.to_str());
     }
 
     /// Each example that may be a template is accepted as a project, and asks nothing of a workspace but the userlib.

@@ -5,6 +5,7 @@
 mod archive;
 mod kernels;
 mod manifests;
+mod vendored;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -26,6 +27,7 @@ use crate::workspace::Workspace;
 use crate::{Outcome, Result, project};
 use archive::Files;
 use kernels::Prebuilt;
+pub(crate) use vendored::FOLDER as VENDOR;
 
 /// The file that makes a folder an SDK: its manifest.
 const MANIFEST: &str = "sdk.toml";
@@ -139,10 +141,12 @@ pub(crate) fn run(workspace: &Workspace, arguments: &SdkArguments) -> Result {
     let platforms = platforms?;
     let kernels: Vec<_> = platforms
         .iter()
-        .flat_map(|platform| kernels::of(platform, &arguments.kinds))
+        .flat_map(|platform| kernels::of(platform, &arguments.kinds, &arguments.abi))
         .collect();
+    let tools = setup::build_tools()?;
     let mut files = sources(workspace, &platforms, &kernels)?;
-    files.extend(prebuilt(workspace, &platforms, &kernels)?);
+    vendored::add(&mut files, &tools.toolchain, &platforms)?;
+    files.extend(prebuilt(workspace, &tools, &platforms, &kernels)?);
     write(&path, &name, &files)?;
     ui::print(format!("{}\n", path.display()))?;
     Ok(Outcome::Success)
@@ -156,8 +160,12 @@ fn write(path: &Path, name: &str, files: &Files) -> Result<()> {
 }
 
 /// The kernels, and the stubs for `platforms`. Those for different targets are built at the same time.
-fn prebuilt(workspace: &Workspace, platforms: &[Platform], kernels: &[Prebuilt]) -> Result<Files> {
-    let tools = &setup::build_tools()?;
+fn prebuilt(
+    workspace: &Workspace,
+    tools: &BuildTools,
+    platforms: &[Platform],
+    kernels: &[Prebuilt],
+) -> Result<Files> {
     let targets: BTreeSet<_> = platforms.iter().map(|platform| &*platform.target).collect();
     thread::scope(|scope| {
         let builders = targets.into_iter().map(|target| {
@@ -197,7 +205,7 @@ fn in_turn<'a>(
     Ok(files)
 }
 
-/// Everything but what is compiled.
+/// The repository's files in an SDK.
 fn sources(workspace: &Workspace, platforms: &[Platform], kernels: &[Prebuilt]) -> Result<Files> {
     let all = crates::all(workspace)?;
     let examples = all.iter().filter(|one| one.folder.starts_with(EXAMPLES));

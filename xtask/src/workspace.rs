@@ -13,6 +13,7 @@ use parking_lot::{FairMutex, FairMutexGuard, Mutex};
 
 use crate::Result;
 use crate::qemu::is_interrupted;
+use crate::sdk;
 use crate::ui::say;
 
 /// The pause between two checks for an interruption.
@@ -107,9 +108,10 @@ impl Workspace {
         Ok(names)
     }
 
-    /// The files of the repository, relative to its root and sorted, except build outputs and hidden files.
+    /// The files of the repository, relative to its root and sorted, except build outputs, hidden files, and the crates
+    /// of others that an SDK has.
     pub(crate) fn files(&self) -> Result<Vec<PathBuf>> {
-        const BUILT: [&str; 2] = ["target", "docs/book"];
+        const OTHERS: [&str; 3] = ["target", "docs/book", sdk::VENDOR];
         let mut files = Vec::new();
         let mut folders = vec![PathBuf::new()];
         while let Some(folder) = folders.pop() {
@@ -124,7 +126,7 @@ impl Workspace {
                     files.push(path);
                 } else if kind.is_dir()
                     && shown
-                    && !BUILT.iter().any(|built| path == Path::new(built))
+                    && !OTHERS.iter().any(|other| path == Path::new(other))
                 {
                     folders.push(path);
                 }

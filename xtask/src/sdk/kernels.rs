@@ -37,8 +37,9 @@ pub(crate) struct Prebuilt {
 
 /// All kernels for a platform: every one of `kinds` for one core and for several, without options of the ABI and with
 /// those that user programs need to have a timer; for one core the same with several domains; and for one domain the same
-/// with traces, where a kernel of kind `bench` takes the place of one that cannot name its threads.
-pub(super) fn of(platform: &Platform, kinds: &[Kernel]) -> Vec<Prebuilt> {
+/// with traces, where a kernel of kind `bench` takes the place of one that cannot name its threads. If there are `more`
+/// options, all kernels exist with them, too.
+pub(super) fn of(platform: &Platform, kinds: &[Kernel], more: &[AbiOption]) -> Vec<Prebuilt> {
     let several = platform.cores.min(CORES);
     let cores = [1].into_iter().chain((several > 1).then_some(several));
     let timer = (!platform.timer.is_empty()).then(|| platform.timer.clone());
@@ -51,7 +52,7 @@ pub(super) fn of(platform: &Platform, kinds: &[Kernel]) -> Vec<Prebuilt> {
             platform: platform.name.clone(),
             kind,
             cores,
-            abi: [&timer, domains, kind.implied()].concat(),
+            abi: sorted(&[&timer, domains, kind.implied()].concat()),
             is_traced,
         };
         kernels.extend(kinds.iter().map(|&kind| prebuilt(kind, &[], false)));
@@ -62,7 +63,24 @@ pub(super) fn of(platform: &Platform, kinds: &[Kernel]) -> Vec<Prebuilt> {
         let traced = kinds.iter().filter_map(|kind| kind.traced());
         kernels.extend(traced.map(|kind| prebuilt(kind, &[], true)));
     }
+    let with_more = |one: &Prebuilt| Prebuilt {
+        abi: sorted(&[&*one.abi, more].concat()),
+        ..one.clone()
+    };
+    for one in kernels.iter().map(with_more).collect::<Vec<_>>() {
+        if !kernels.contains(&one) {
+            kernels.push(one);
+        }
+    }
     kernels
+}
+
+/// Options in their usual order, each once.
+fn sorted(options: &[AbiOption]) -> Vec<AbiOption> {
+    let mut options = options.to_vec();
+    options.sort_unstable();
+    options.dedup();
+    options
 }
 
 impl Prebuilt {
@@ -102,12 +120,6 @@ impl Prebuilt {
 
     /// Whether it is what a build asks for.
     fn fits(&self, platform: &str, recipe: &Recipe<'_>) -> bool {
-        let sorted = |options: &[AbiOption]| {
-            let mut options = options.to_vec();
-            options.sort_unstable();
-            options.dedup();
-            options
-        };
         let Recipe { cores, .. } = *recipe;
         self.platform == platform
             && self.kind == recipe.kernel
@@ -174,7 +186,8 @@ pub(super) fn find<'a>(
     let of_platform = kernels.iter().filter(|one| one.platform == platform);
     let there_are: Vec<_> = of_platform.map(|one| format!("`{one}`")).collect();
     bail!(
-        "the SDK has no kernel for {platform} with `{}`; it has those with: {}; build others in a checkout of Escapement",
+        "the SDK has no kernel for {platform} with `{}`; it has those with: {}; in a checkout of Escapement, \
+         `cargo xtask sdk --abi OPTIONS` makes an SDK with other options of the ABI, and `build` all other kernels",
         options(recipe),
         there_are.join(", ")
     )
@@ -188,7 +201,7 @@ mod tests {
 
     fn kernels(name: &str) -> Vec<Prebuilt> {
         let platform = Platform::load(&Workspace::find().unwrap(), name).unwrap();
-        of(&platform, &[Kernel::Debug, Kernel::Release])
+        of(&platform, &[Kernel::Debug, Kernel::Release], &[])
     }
 
     #[test]
@@ -230,6 +243,25 @@ mod tests {
     }
 
     #[test]
+    fn all_kernels_may_have_further_options() {
+        let platform = Platform::load(&Workspace::find().unwrap(), "kzm").unwrap();
+        let files = |more: &[AbiOption]| {
+            let kernels = of(&platform, &[Kernel::Debug], more);
+            let files = kernels.iter().map(Prebuilt::file);
+            let files = files.map(|file| file.replace("kernels/kzm/debug", ""));
+            files.collect::<Vec<_>>().join(" ")
+        };
+        let usual = ".elf -domains.elf -traced.elf";
+        assert_eq!(files(&[]), usual);
+        let hwdebug = files(&[AbiOption::Hwdebug]);
+        let added = "-hwdebug.elf -hwdebug-domains.elf -hwdebug-traced.elf";
+        assert_eq!(hwdebug, format!("{usual} {added}"));
+        // The one with several domains exists already.
+        let domains = files(&[AbiOption::Domains]);
+        assert_eq!(domains, format!("{usual} -domains-traced.elf"));
+    }
+
+    #[test]
     fn fewer_cores_take_the_kernel_for_several() {
         let (kernels, none) = (kernels("sabre"), Hardening::default());
         let recipe = |count| Recipe {
@@ -255,7 +287,8 @@ mod tests {
             }),
             "the SDK has no kernel for kzm with `--kernel debug --abi hwdebug`; it has those with: `--kernel debug`, \
              `--kernel release`, `--kernel debug --abi domains`, `--kernel release --abi domains`, \
-             `--kernel debug --trace`, `--kernel bench --trace`; build others in a checkout of Escapement"
+             `--kernel debug --trace`, `--kernel bench --trace`; in a checkout of Escapement, \
+             `cargo xtask sdk --abi OPTIONS` makes an SDK with other options of the ABI, and `build` all other kernels"
         );
         let log = Some(LogLevel::Info);
         assert!(error(Recipe { log, ..plain }).contains("`--kernel debug --log info`"));

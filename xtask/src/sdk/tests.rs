@@ -3,11 +3,11 @@ use crate::cli::Kernel;
 use crate::temporary;
 use std::process::Command;
 
-/// An SDK for kzm, without the files of its kernels, in a temporary folder.
+/// An SDK for kzm, without the files of its kernels and crates of the registry, in a temporary folder.
 fn unpacked() -> (temporary::Folder, Workspace) {
     let workspace = Workspace::find().unwrap();
     let platforms = [Platform::load(&workspace, "kzm").unwrap()];
-    let kernels = kernels::of(&platforms[0], &[Kernel::Debug]);
+    let kernels = kernels::of(&platforms[0], &[Kernel::Debug], &[]);
     let files = sources(&workspace, &platforms, &kernels).unwrap();
     let folder = temporary::Folder::new().unwrap();
     let path = folder.path().join("sdk.tar");
@@ -26,7 +26,7 @@ fn an_unpacked_sdk_takes_the_place_of_a_checkout() {
     let sdk = Sdk::of(&workspace).unwrap().unwrap();
     assert_eq!(sdk.version, VERSION);
     let none = Hardening::default();
-    let kernel = &kernels::of(&platform, &[Kernel::Debug])[0];
+    let kernel = &kernels::of(&platform, &[Kernel::Debug], &[])[0];
     let file = sdk.kernel(&workspace, &platform, &kernel.recipe(&none));
     assert_eq!(file.unwrap(), workspace.path("kernels/kzm/debug.elf"));
     for file in [

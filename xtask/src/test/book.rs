@@ -266,14 +266,15 @@ impl<'a> Typist<'a> {
             ["cargo", tool @ ("xtask" | "escapement"), arguments @ ..] => {
                 let mut call = match self.outside {
                     None => self.tool(*tool == "escapement"),
-                    Some(_) => Self::cargo(tool),
+                    Some(_) => self.cargo(tool),
                 };
                 self.command = command.to_string();
                 self.watch(call.args(arguments))
             }
             ["cargo", "test"] => {
                 self.command = command.to_string();
-                self.watch(&mut Self::cargo("test"))
+                let mut call = self.cargo("test");
+                self.watch(&mut call)
             }
             _ => bail!("`{command}` is no command of the tool"),
         }
@@ -286,8 +287,9 @@ impl<'a> Typist<'a> {
         call
     }
 
-    /// Cargo as a user calls it, without the variables by which it tells this tool where it is and how it was built.
-    fn cargo(command: &str) -> Command {
+    /// Cargo as a user calls it, without the variables by which it tells this tool where it is and how it was built. With an
+    /// SDK it has neither a network nor anything that another build has downloaded.
+    fn cargo(&self, command: &str) -> Command {
         let mut call = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         call.arg(command);
         let by_cargo = |name: &str| {
@@ -310,6 +312,10 @@ impl<'a> Typist<'a> {
         let own = own.iter().chain(&MISLEADING).map(OsString::from);
         for name in others.chain(own) {
             call.env_remove(name);
+        }
+        if let Some(outside) = &self.outside {
+            call.env("CARGO_HOME", outside.path().join("cargo-home"));
+            call.env("CARGO_NET_OFFLINE", "true");
         }
         call
     }

@@ -1,7 +1,8 @@
 //! The sizes of the parts of a boot image.
 
+use anyhow::Context;
 use object::elf::SHF_ALLOC;
-use object::{Object, ObjectSection, SectionFlags, SectionKind};
+use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, SectionKind, SymbolKind};
 
 use crate::Result;
 
@@ -40,6 +41,18 @@ impl Sizes {
     }
 }
 
+/// The size in bytes of the variable of the ELF file in `bytes` with one of these names, or of a longer path.
+pub(crate) fn of_variable(bytes: &[u8], names: &[&str]) -> Result<u64> {
+    let file = object::File::parse(bytes)?;
+    let symbol = file.symbols().find(|symbol| {
+        let name = symbol.name().unwrap_or_default();
+        symbol.kind() == SymbolKind::Data && names.iter().any(|known| name.contains(known))
+    });
+    let symbol =
+        symbol.with_context(|| format!("there is no variable `{}`", names.join("` or `")))?;
+    Ok(symbol.size())
+}
+
 /// A table of named sizes.
 pub(crate) fn table(rows: &[(String, Sizes)]) -> String {
     let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
@@ -53,6 +66,33 @@ pub(crate) fn table(rows: &[(String, Sizes)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_variable_has_a_size() {
+        use object::write;
+        let (format, architecture) = (object::BinaryFormat::Elf, object::Architecture::X86_64);
+        let mut file = write::Object::new(format, architecture, object::Endianness::Little);
+        let section = file.section_id(write::StandardSection::UninitializedData);
+        for (name, kind, size) in [
+            ("handle_KERNELS", SymbolKind::Text, 7),
+            ("_RN4pc995state7KERNELS", SymbolKind::Data, 53_888),
+        ] {
+            file.add_symbol(write::Symbol {
+                name: name.into(),
+                value: 0,
+                size,
+                kind,
+                scope: object::SymbolScope::Compilation,
+                weak: false,
+                section: write::SymbolSection::Section(section),
+                flags: object::SymbolFlags::None,
+            });
+        }
+        let bytes = file.write().unwrap();
+        let names = ["kernel_state", "KERNELS"];
+        assert_eq!(of_variable(&bytes, &names).unwrap(), 53_888);
+        assert!(of_variable(&bytes, &names[..1]).is_err());
+    }
 
     #[test]
     fn columns_line_up() {

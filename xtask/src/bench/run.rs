@@ -7,14 +7,14 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::bail;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::TIMEOUT;
 use super::boot;
 use super::delay::{self, Observation, Observer};
 use super::measurement::Measurement;
 use super::profile::{self, Runs, Trace};
-use super::scaling;
+use super::{scaling, speed};
 use crate::Result;
 use crate::archive::FILTER;
 use crate::build::{self, Built, Request, RootTask, UserProfile};
@@ -22,7 +22,7 @@ use crate::cli::{BenchArguments, Cores, Kernel, Tracing};
 use crate::platform::Platform;
 use crate::qemu::{Ending, Machine, Supervisor};
 use crate::setup::{self, BuildTools};
-use crate::sizes::Sizes;
+use crate::sizes::{self, Sizes};
 use crate::system::System;
 use crate::ui::{Step, say};
 use crate::workspace::Workspace;
@@ -39,6 +39,10 @@ const OF_SMALL: &str = "!criticality,delay,edf,mcipc,threshold";
 const THRESHOLD: &str = "threshold";
 /// The value of their parameter `threshold` there.
 const ABSENT: &str = "absent";
+
+/// The kernel's variable with the state of the cores, by the names that it has on the architectures. In kernels for one core
+/// it is the state of that one.
+const STATE: [&str; 2] = ["kernel_state", "KERNELS"];
 
 /// The parameters of one platform's benchmarks.
 #[derive(Clone, Copy)]
@@ -294,17 +298,22 @@ fn tail(text: &str) -> &str {
     text[start..].trim_end()
 }
 
-/// The size of the kernel.
+/// The size of the kernel, and of the state of a core in it.
 fn sizes(built: &Built) -> Result<Vec<Measurement>> {
-    let Sizes { text, data, bss } = Sizes::of(&fs::read(&built.kernel)?)?;
-    [("text", text), ("data", data), ("zeros", bss)]
-        .into_iter()
-        .map(|(section, bytes)| {
-            let parameters = Map::from_iter([("section".to_string(), json!(section))]);
-            #[expect(clippy::cast_precision_loss, reason = "no kernel is that large")]
-            Measurement::new("size", "kernel", parameters, "bytes", &[bytes as f64])
-        })
-        .collect()
+    let kernel = fs::read(&built.kernel)?;
+    let Sizes { text, data, bss } = Sizes::of(&kernel)?;
+    let sections = [("text", text), ("data", data), ("zeros", bss)].map(|(section, bytes)| {
+        let parameters = Map::from_iter([("section".to_string(), json!(section))]);
+        size("kernel", parameters, bytes)
+    });
+    let state = sizes::of_variable(&kernel, &STATE)?;
+    let state = size(speed::PER_CORE, Map::new(), state);
+    sections.into_iter().chain([state]).collect()
+}
+
+fn size(operation: &str, parameters: Map<String, Value>, bytes: u64) -> Result<Measurement> {
+    #[expect(clippy::cast_precision_loss, reason = "no kernel is that large")]
+    Measurement::new("size", operation, parameters, "bytes", &[bytes as f64])
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ suites![
     interrupt,
     memory,
     sync,
+    monitor,
     thread,
     threshold,
     criticality,

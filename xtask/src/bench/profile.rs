@@ -47,9 +47,8 @@ pub(super) fn show(bench: &Bench<'_>, wanted: &str) -> Result<()> {
         path.len()
     ))?;
     let kernel = Executable::parse(&fs::read(&built.kernel)?)?;
-    if let Some(counts) = serialising::count(path, &kernel) {
-        ui::print(format!("serialising instructions: {counts}\n\n"))?;
-    }
+    let counts = serialising::count(path, &kernel);
+    ui::print(format!("serialising instructions: {counts}\n\n"))?;
     show_path(path, &symbols)
 }
 

@@ -2,7 +2,10 @@
 
 use crate::counter::{self, Counter};
 use suites::MAX_CORES;
-use suites::protocol::{ALARM, BY_BENCHMARK, BY_CALLER, BY_PARTNER, PRIORITY, names};
+use suites::protocol::{
+    ALARM, BY_BENCHMARK, BY_CALLER, BY_PARTNER, MAX_ATTACKERS, PRIORITY, USUAL_ATTACKERS,
+    bits_of_attackers, names,
+};
 use userlib::cap::{Attributes, Endpoint, Notification, Reply, SchedContext, SchedParameters};
 use userlib::drivers::Alarm;
 use userlib::environment::{SharedPage, names as own};
@@ -33,7 +36,7 @@ const PARTNER_SIZE: ProcessSize = ProcessSize {
 /// Long timeslices, so that none ends during a measured operation.
 const TIME: SchedParameters = SchedParameters::round_robin(Microseconds::from_millis(1000));
 
-/// The parameter with the most attackers of a benchmark; if empty, there is no limit.
+/// The parameter with the most attackers of a benchmark; if empty, there are as many as usual.
 const ATTACKERS: &str = "attackers";
 
 /// The resources for running benchmarks.
@@ -69,7 +72,19 @@ impl<'a> Runner<'a> {
 
     /// Runs one variant of a benchmark.
     pub fn run(&mut self, suite: usize, benchmark: usize, variant: usize) -> Result<Outcome> {
-        let mut process = Process::with_size(self.environment, self.program, SIZE)?;
+        let attackers: Option<usize> = archive::parameter(ATTACKERS).parse().ok();
+        let more_memory = attackers
+            .filter(|&most| most > USUAL_ATTACKERS)
+            .map(|most| bits_of_attackers(most.min(MAX_ATTACKERS)));
+        let size = match more_memory {
+            None => SIZE,
+            Some(bits) => ProcessSize {
+                memory_bits: bits.max(SIZE.memory_bits) + 1,
+                cnode_bits: SIZE.cnode_bits + 3,
+                ..SIZE
+            },
+        };
+        let mut process = Process::with_size(self.environment, self.program, size)?;
         let mut partner = Process::with_size(self.environment, self.program, PARTNER_SIZE)?;
         for (name, number) in [
             (names::SUITE, suite),
@@ -80,12 +95,15 @@ impl<'a> Runner<'a> {
         ] {
             process.give_number(self.environment, name, number)?;
         }
-        if let Ok(most) = archive::parameter(ATTACKERS).parse() {
+        if let Some(most) = attackers {
             process.give_number(self.environment, names::ATTACKERS, most)?;
         }
         let shared = self.environment.create_shared_page()?;
         self.connect(&mut process, &mut partner, &shared)?;
         self.prepare(&mut process, &mut partner)?;
+        if let Some(bits) = more_memory {
+            process.give_untyped(self.environment, bits)?;
+        }
         process.start()?;
         let outcome = self.serve();
         partner.destroy(self.environment)?;

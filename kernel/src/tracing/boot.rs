@@ -52,6 +52,12 @@ pub(super) enum Built {}
 impl Known for Built {
     const DETAIL: Option<Detail> = Some(EVENTS.0);
     const MODE: Option<Mode> = Some(MODE);
+    /// A lite ring has two kinds, and its kernel no code for others. Kernels with full rings have code for all kinds, since
+    /// calibration measures those that were not chosen, too; and so have those that measure what hooks cost.
+    const KINDS: Kinds = match option_env!("ESCAPEMENT_TRACE_EVENTS") {
+        Some(names) if matches!(names.as_bytes(), b"switches") => Kinds::LITE,
+        _ => Kinds::ALL,
+    };
 }
 
 /// Whether any memory is reserved.

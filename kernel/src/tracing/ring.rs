@@ -2,7 +2,7 @@
 
 #[cfg(feature = "tracing-from-boot")]
 use trace_format::Cost;
-use trace_format::{Kind, Kinds, ObjectId, Reason, Ring, Settings, What, Written};
+use trace_format::{Kind, Kinds, Known, ObjectId, Reason, Ring, Settings, What, Written};
 
 #[cfg(feature = "tracing-from-boot")]
 use super::boot::Built;
@@ -57,9 +57,10 @@ impl Tracer {
         self.ring.is_some()
     }
 
+    /// Whether events of a kind are written. There is no code for kinds that this kernel never writes.
     #[inline(always)]
     pub(super) const fn has(&self, kind: Kind) -> bool {
-        self.kinds.contains(kind)
+        Built::KINDS.contains(kind) && self.kinds.contains(kind)
     }
 
     /// Writes those that there are of some events of kinds that are chosen.

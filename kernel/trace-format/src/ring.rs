@@ -132,6 +132,8 @@ pub trait Known {
     const DETAIL: Option<Detail>;
     /// What happens when the ring is full.
     const MODE: Option<Mode>;
+    /// The kinds of events that a ring may have.
+    const KINDS: Kinds = Kinds::ALL;
 }
 
 /// Nothing is known before the program runs.

@@ -89,15 +89,15 @@ impl<A: Arch> Kernel<A> {
         self.commit_reading(Some(reading));
         let (own, other) = (self[current].priority, self[thread].priority);
         if other > own {
-            self.queue_current_front(current);
+            self.queue_front(current);
             self.switch_to_woken(thread, available);
             return thread;
         }
         self.unblock_context(available);
         if other == own {
-            self.ready_back(thread);
+            self.queue_back(thread);
         } else {
-            self.ready_front(thread);
+            self.queue_front(thread);
         }
         current
     }

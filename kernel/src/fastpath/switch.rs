@@ -330,24 +330,24 @@ impl<A: Arch> Kernel<A> {
         self.switch_context(next, available, true);
     }
 
-    /// Puts the current thread, which is in no queue, at the front of its ready queue.
+    /// Puts a thread of this core, which is in no queue, at the front of its ready queue.
     #[inline(always)]
-    pub(super) fn queue_current_front(&mut self, current: Ptr<Thread<A>>) {
+    pub(super) fn queue_front(&mut self, thread: Ptr<Thread<A>>) {
         let Scheduler {
             core, capabilities, ..
         } = &mut ***self;
-        core.ready.push_front(&mut capabilities.objects, current);
-        self[current].membership = Membership::Ready;
+        core.ready.push_front(&mut capabilities.objects, thread);
+        self[thread].membership = Membership::Ready;
     }
 
-    /// Puts the current thread, which is in no queue, at the end of its ready queue.
+    /// Puts a thread of this core, which is in no queue, at the end of its ready queue.
     #[inline(always)]
-    pub(super) fn queue_current_back(&mut self, current: Ptr<Thread<A>>) {
+    pub(super) fn queue_back(&mut self, thread: Ptr<Thread<A>>) {
         let Scheduler {
             core, capabilities, ..
         } = &mut ***self;
-        (core.ready).push_back(&mut capabilities.objects, current, core.now);
-        self[current].membership = Membership::Ready;
+        (core.ready).push_back(&mut capabilities.objects, thread, core.now);
+        self[thread].membership = Membership::Ready;
     }
 
     /// Switches to `next`, which was ready, on its own context.

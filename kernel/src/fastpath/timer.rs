@@ -120,7 +120,7 @@ impl<A: Arch> Kernel<A> {
         eligible(current.is_none_or(|current| self[current].priority < self[next].priority))?;
 
         if let Some(current) = current {
-            self.queue_current_front(current);
+            self.queue_front(current);
         }
         self.take_due(next);
         self.switch_context(next, available, false);

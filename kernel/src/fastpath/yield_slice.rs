@@ -45,7 +45,7 @@ impl<A: Arch> Kernel<A> {
             self.program_timer(rank);
             return Ok(thread);
         };
-        self.queue_current_back(thread);
+        self.queue_back(thread);
         self.switch_to_ready(next, available);
         Ok(next)
     }

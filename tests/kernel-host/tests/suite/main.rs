@@ -35,6 +35,9 @@ mod fast_paths_timer;
 mod fast_paths_turn;
 #[cfg(feature = "smp")]
 mod fast_paths_turn_cores;
+mod fast_paths_wake;
+#[cfg(feature = "smp")]
+mod fast_paths_wake_cores;
 mod faults;
 mod idling;
 mod ipc;

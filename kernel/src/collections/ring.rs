@@ -69,6 +69,25 @@ impl<T: Linked> Ring<T> {
         }
     }
 
+    /// `member` joins the end, and the first member, if there is one, leaves.
+    pub fn rotate_in(&mut self, objects: &mut Objects, member: Ptr<T>) {
+        let Some(first) = self.first else {
+            return self.push_back(objects, member);
+        };
+        let links = objects[first].links_mut();
+        let (next, previous) = (links.next.take(), links.previous.take());
+        // The other members, or `member` itself if there is none.
+        let (next, last) = match (next, previous) {
+            (Some(next), Some(last)) if next != first => (next, last),
+            _ => (member, member),
+        };
+        objects[last].links_mut().next = Some(member);
+        objects[next].links_mut().previous = Some(member);
+        let links = objects[member].links_mut();
+        (links.next, links.previous) = (Some(next), Some(last));
+        self.first = Some(next);
+    }
+
     /// The member after `member`, unless that is the last.
     pub fn after(&self, objects: &Objects, member: Ptr<T>) -> Option<Ptr<T>> {
         objects[member]
@@ -109,6 +128,28 @@ mod tests {
         assert_eq!(contents(&ring, &objects), [m[0], m[2]]);
         ring.remove(&mut objects, m[0]);
         ring.remove(&mut objects, m[2]);
+        assert!(ring.is_empty());
+    }
+
+    #[test]
+    fn a_member_takes_the_turn_of_the_first() {
+        // SAFETY: the only token of this test's members.
+        let mut objects = unsafe { Objects::new() };
+        let m = members(4);
+        let mut ring = Ring::EMPTY;
+        ring.rotate_in(&mut objects, m[0]);
+        assert_eq!(contents(&ring, &objects), [m[0]]);
+        ring.rotate_in(&mut objects, m[1]);
+        assert_eq!(contents(&ring, &objects), [m[1]]);
+        ring.push_back(&mut objects, m[2]);
+        ring.rotate_in(&mut objects, m[0]);
+        assert_eq!(contents(&ring, &objects), [m[2], m[0]]);
+        ring.push_back(&mut objects, m[3]);
+        ring.rotate_in(&mut objects, m[1]);
+        assert_eq!(contents(&ring, &objects), [m[0], m[3], m[1]]);
+        for member in [m[3], m[1], m[0]] {
+            ring.remove(&mut objects, member);
+        }
         assert!(ring.is_empty());
     }
 }

@@ -3,8 +3,8 @@
 use super::{Eligible, NotEligible, SystemCall, eligible};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::object::Thread;
-use crate::sched::PreemptionRank;
+use crate::object::{Membership, Thread};
+use crate::sched::{PreemptionRank, Scheduler};
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
@@ -45,8 +45,22 @@ impl<A: Arch> Kernel<A> {
             self.program_timer(rank);
             return Ok(thread);
         };
-        self.queue_back(thread);
-        self.switch_to_ready(next, available);
+        self.queue_instead_of(next, thread);
+        self.switch_context(next, available, false);
         Ok(next)
+    }
+
+    /// Puts the current thread at the end of the ready queue that `next`, its first thread, leaves. Both have the same
+    /// priority, and no criticality.
+    #[inline(always)]
+    fn queue_instead_of(&mut self, next: Ptr<Thread<A>>, current: Ptr<Thread<A>>) {
+        let Scheduler {
+            core, capabilities, ..
+        } = &mut ***self;
+        let objects = &mut capabilities.objects;
+        let position = (core.current_domain(), objects[current].priority);
+        core.ready.rotate_in(objects, position, current, core.now);
+        objects[next].membership = Membership::None;
+        objects[current].membership = Membership::Ready;
     }
 }

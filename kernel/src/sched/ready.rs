@@ -81,6 +81,20 @@ impl<A: Arch> ReadyQueues<A> {
         &mut queues[0].queues[priority as usize]
     }
 
+    /// A thread of the given priority without criticality joins the end of its queue, the first of which leaves.
+    #[inline(always)]
+    pub fn rotate_in(
+        &mut self,
+        objects: &mut Objects,
+        (domain, priority): (u8, u8),
+        thread: Ptr<Thread<A>>,
+        now: Ticks,
+    ) {
+        objects[thread].links_mut().set_key(now.0);
+        let queue = &mut self.domains[domain as usize][0].queues[priority as usize];
+        queue.rotate_in(objects, thread);
+    }
+
     pub fn remove(&mut self, objects: &mut Objects, thread: Ptr<Thread<A>>) {
         let (domain, criticality, priority) = queue_position(objects, thread);
         let queues = &mut self.domains[domain];

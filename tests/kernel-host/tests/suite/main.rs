@@ -38,6 +38,7 @@ mod fast_paths_turn_cores;
 mod fast_paths_wake;
 #[cfg(feature = "smp")]
 mod fast_paths_wake_cores;
+mod fast_paths_yield;
 mod faults;
 mod idling;
 mod ipc;

@@ -31,7 +31,8 @@ impl Refill {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Entry {
-    pub(super) time: Ticks,
+    /// The time from which it can be used.
+    pub time: Ticks,
     pub(super) total: u64,
 }
 
@@ -115,8 +116,18 @@ impl RefillRing {
 
     /// The index of the head.
     #[inline(always)]
-    pub(super) const fn front(&self) -> usize {
+    pub const fn front(&self) -> usize {
         self.head as usize
+    }
+
+    /// The index of the entry after the head, if there is one.
+    #[inline(always)]
+    pub const fn second(&self) -> Option<usize> {
+        if self.count > 1 {
+            Some(self.index(1))
+        } else {
+            None
+        }
     }
 
     /// The index of the entry before `index`, which is not that of the head.

@@ -318,9 +318,10 @@ impl<A: Arch> Kernel<A> {
     #[inline(always)]
     pub(super) fn unblock_context(&mut self, available: Available<A>) {
         let context = available.context;
-        if self[context].flags.contains(ContextFlags::SPORADIC) {
+        let is_sporadic = self[context].flags.contains(ContextFlags::SPORADIC);
+        if is_sporadic && !self[context].is_round_robin() {
             let now = self.core.now;
-            self[context].unblock(now);
+            self[context].count_available_from(now, available.amount);
         }
     }
 
@@ -384,7 +385,7 @@ impl<A: Arch> Kernel<A> {
         let now = self.core.now;
         let amount = match is_kept {
             true => amount,
-            false => self[context].count_from(now),
+            false => self[context].count_available_from(now, amount),
         };
         let rank = self.fast_preemption_rank(next);
         self.arm_for(&Budget::of(amount, timer), rank);

@@ -299,7 +299,23 @@ impl<A: Arch> SchedContext<A> {
         }
     }
 
-    /// The same for a context with a budget and a period. Returns the amount of the head replenishment.
+    /// The same for a context with a budget and a period, of which the head replenishment is due and holds `amount`.
+    /// Returns the new amount of the head. It differs only if the next replenishment is due by the time the head is
+    /// used up, which is rare.
+    #[inline(always)]
+    pub fn count_available_from(&mut self, now: Ticks, amount: Ticks) -> Ticks {
+        debug_assert!(self.head().time <= now && self.head().amount == amount);
+        if let Some(next) = self.ring.second()
+            && self.entry(next).time <= now + amount
+        {
+            return self.count_from(now);
+        }
+        // SAFETY: as in `entry`; the reference to the header is mutable, and its borrow covers the entries, too.
+        unsafe { (*self.first_entry().add(self.ring.front())).time = now };
+        amount
+    }
+
+    /// The same for any context with a budget and a period. Returns the amount of the head replenishment.
     #[inline(never)]
     pub fn count_from(&mut self, now: Ticks) -> Ticks {
         let mut refills = self.refills();

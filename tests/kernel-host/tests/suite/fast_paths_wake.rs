@@ -213,3 +213,50 @@ fn sends_with_one_unusual_condition_are_not_short() {
         assert!(!scene.wake(Event::Send), "{condition}");
     }
 }
+
+/// Unused budget of a sporadic context counts from the time at which its thread wakes up, of another one from the time at
+/// which it runs. A replenishment that is due when the first one ends, or before, is merged into it.
+#[test]
+fn both_paths_let_unused_budget_count_from_the_same_time() {
+    const PERIOD: u64 = 1000;
+    // The first replenishment holds 60 ticks, and the second one comes 1000 after the first run.
+    for (wait, is_merged) in [(500, false), (939, false), (940, true), (1500, true)] {
+        for (is_sporadic, priority) in [(true, 9), (true, 3), (false, 9), (false, 3)] {
+            for is_short in [true, false] {
+                let case = format!("{wait} {is_sporadic} {priority} {is_short}");
+                let mut scene = scene(Event::Send, 9);
+                let server = scene.server;
+                let budget = Budget::new(100, PERIOD);
+                let budget = if is_sporadic {
+                    budget.sporadic()
+                } else {
+                    budget
+                };
+                scene.machine.configure(server.context, budget).unwrap();
+                assert!(scene.wake(Event::Send));
+                let start = scene.machine.now();
+                scene.machine.advance(40);
+                scene.wait_again(Event::Send);
+                let rest = [(start + 40, 60), (start + PERIOD, 40)];
+                assert_eq!(scene.machine.refills(server.context), rest);
+                scene.machine.set_priority(server, priority);
+                scene.machine.advance(wait - 40);
+                scene.machine.kernel.arch.fast_paths = is_short;
+                assert_eq!(scene.wake(Event::Send), is_short, "{case}");
+                let expected = match (is_sporadic || priority > 5, is_merged) {
+                    (true, true) => vec![(start + wait, 100)],
+                    (true, false) => vec![(start + wait, 60), rest[1]],
+                    (false, _) => rest.to_vec(),
+                };
+                assert_eq!(scene.machine.refills(server.context), expected, "{case}");
+                // It runs until the end of the first one.
+                if priority > 5 {
+                    scene.machine.advance(expected[0].1 - 1);
+                    assert!(scene.machine.runs(server), "{case}");
+                    scene.machine.advance(1);
+                    assert!(scene.machine.runs(scene.client), "{case}");
+                }
+            }
+        }
+    }
+}

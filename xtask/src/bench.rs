@@ -104,7 +104,9 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
     }
     if arguments.write_reference {
         reference::write_book(workspace)?;
-        say("the analyses' costs of the kernel come from the references: run `cargo xtask analyse --write-figures`, too");
+        say(
+            "the analyses' costs of the kernel come from the references: run `cargo xtask analyse --write-figures`, too",
+        );
     }
     Ok(if good {
         Outcome::Success

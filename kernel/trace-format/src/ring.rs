@@ -11,7 +11,7 @@ use core::sync::atomic::{
     compiler_fence, fence,
 };
 
-use crate::{Cost, Costs, Event, Kind, Kinds, ObjectId, TOGETHER};
+use crate::{AtRunTime, Cost, Costs, Event, Kind, Kinds, Known, ObjectId, TOGETHER};
 
 /// The first bytes of a ring.
 pub const MAGIC: [u8; 8] = *b"ESCTRACE";
@@ -124,25 +124,6 @@ impl What {
         let kind = (kind.number() as u32) << 16;
         Self { subject, kind }
     }
-}
-
-/// What the program that writes a ring knows of it when it is built: it has no code for other rings.
-pub trait Known {
-    /// How much is written of each event.
-    const DETAIL: Option<Detail>;
-    /// What happens when the ring is full.
-    const MODE: Option<Mode>;
-    /// The kinds of events that a ring may have.
-    const KINDS: Kinds = Kinds::ALL;
-}
-
-/// Nothing is known before the program runs.
-#[derive(Debug)]
-pub enum AtRunTime {}
-
-impl Known for AtRunTime {
-    const DETAIL: Option<Detail> = None;
-    const MODE: Option<Mode> = None;
 }
 
 /// A ring that is written.

@@ -130,7 +130,8 @@ fn add_without_sources(from: &Path, to: &str, files: &mut Files) -> Result<()> {
     let checksum = fs::read_to_string(from.join(CHECKSUM))?;
     let checksum: serde_json::Value = serde_json::from_str(&checksum)?;
     let checksum = serde_json::json!({ "files": {}, "package": checksum["package"] });
-    let mut add = |file: &str, text: String| files.insert(format!("{to}/{file}"), text.into_bytes());
+    let mut add =
+        |file: &str, text: String| files.insert(format!("{to}/{file}"), text.into_bytes());
     add(MANIFEST, without_sources(&manifest)?);
     add(CHECKSUM, checksum.to_string());
     add(EMPTY, String::new());

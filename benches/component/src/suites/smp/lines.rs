@@ -6,10 +6,10 @@
 
 use super::serve;
 use crate::bench::Bench;
+use crate::locks::spin_loop;
 use crate::mark::{LINES, TOUCH, TOUCHED, mark};
 use crate::measure::{UNDEFINED_BYTES, filled, sending};
 use crate::protocol::PRIORITY;
-use crate::locks::spin_loop;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use userlib::allocator::ArenaAllocator;
 use userlib::arch::Registers;

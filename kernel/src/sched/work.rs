@@ -76,14 +76,11 @@ impl<A: Arch> Scheduler<A> {
     /// Whether an interrupt is pending that may stop a request before any change.
     #[inline(always)]
     fn is_preempted(&mut self) -> bool {
-        if self.is_late() {
-            return self.is_late_request_preempted();
-        }
-        self.is_interrupt_pending()
+        self.is_interrupt_pending() && (!self.is_late() || self.is_late_request_preempted())
     }
 
-    /// The timer has expired at the end of the budget or of the domain's turn, which does not stop a late request. A
-    /// thread that is due and would preempt does.
+    /// An interrupt is pending. If it is the timer, which has expired at the end of the budget or of the domain's turn, it
+    /// does not stop a late request. A thread that is due and would preempt does.
     #[cold]
     fn is_late_request_preempted(&mut self) -> bool {
         self.is_overdue() || self.arch.other_interrupt_pending()

@@ -104,6 +104,7 @@ const OVERLOADS: &[(&str, &str, &str, &str)] = &[
         "service = \"140 ms\"",
         "bus",
     ),
+    ("large", "12 ms", "19 ms", "store"),
     (
         "lines",
         "\"5 ms\"\nperiod = \"30",

@@ -52,14 +52,14 @@ panic = "abort"
 const SOURCE: &str = "#![no_std]\n";
 /// Flags of the libraries, whatever they are linked into. Code models are the targets', which optimisation at link
 /// time wants to be the same everywhere. Each crate compiles the functions that it uses as if they were its own, which
-/// takes a sixth of the libraries' time, and kernels are smaller and a little faster. The last two are cargo's under
-/// `-Zbuild-std`: only libraries may use each other's unstable parts, and their lints are not ours.
+/// takes a sixth of the libraries' time, and kernels are smaller and a little faster. The last two do what cargo does under
+/// `-Zbuild-std`: only libraries may use each other's unstable parts, and their warnings are not ours.
 const FLAGS: [&str; 5] = [
     "-Crelocation-model=static",
     "-Cembed-bitcode=yes",
     "-Zcross-crate-inline-threshold=always",
     "-Zforce-unstable-if-unmarked",
-    "--cap-lints=allow",
+    "-Awarnings",
 ];
 
 /// The libraries that a program uses.

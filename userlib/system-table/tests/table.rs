@@ -347,7 +347,7 @@ fn what_is_mapped_has_limits() {
             &[],
             &[],
             &regions,
-            &[(one, &gifts)],
+            &[(one, &gifts[..])],
         );
         Table::parse(&bytes).err().map(|damage| damage.what)
     };

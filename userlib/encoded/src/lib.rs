@@ -61,7 +61,7 @@ impl<T: Serialize + DeserializeOwned, const N: usize> Value for Encoded<T, N> {
 
     fn write(&self, put: &mut impl FnMut(usize)) -> Result<(), TooLong> {
         let mut buffer = [0; N];
-        let bytes = encode(&self.0, &mut buffer).and_then(|bytes| Bytes::<N>::new(bytes));
+        let bytes = encode(&self.0, &mut buffer).and_then(Bytes::<N>::new);
         bytes.ok_or(TooLong)?.write(put)
     }
 
@@ -99,10 +99,10 @@ fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
     rest.is_empty().then_some(value)
 }
 
-#[cfg(test)]
-mod tests;
-
 /// The blocks of the book.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/src/reference/protocols.md")]
 struct Book;
+
+#[cfg(test)]
+mod tests;

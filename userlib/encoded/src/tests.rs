@@ -263,7 +263,7 @@ proptest! {
     #[test]
     fn every_value_that_fits_arrives(command in commands()) {
         let mut robot = Robot::default();
-        let arguments = (1, Encoded::<_, 64>(command.clone()));
+        let arguments = (1u8, Encoded::<_, 64>(command.clone()));
         let told = ask::<_, Encoded<Command, 64>>(&mut robot, robot::Operation::repeat, arguments);
         match postcard::experimental::serialized_size(&command).unwrap() {
             ..=62 => prop_assert_eq!(told, Ok(Encoded(Command::All(vec![command])))),

@@ -154,7 +154,7 @@ impl Value for Even {
     const WORDS: usize = 1;
 
     fn write(&self, put: &mut impl FnMut(usize)) -> Result<(), TooLong> {
-        (self.0 % 2 == 0).then_some(()).ok_or(TooLong)?;
+        (self.0 & 1 == 0).then_some(()).ok_or(TooLong)?;
         put(self.0);
         Ok(())
     }

@@ -31,7 +31,7 @@ fn main(given: Given) {
     assert_eq!(first.as_str(), "a text of forty ");
     println!("client: the store keeps the text");
 
-    find(store);
+    search(store);
     let letter = Letter {
         place: "the store",
         text: "A letter is as long as its text. No heap has room for it, and no message.",
@@ -51,10 +51,10 @@ fn main(given: Given) {
 }
 
 /// Looks for letters in "a text of forty ".
-fn find(store: store::Client) {
+fn search(store: store::Client) {
     let places = |wanted, first, second| {
         let places = [first, second];
-        let found = store.find(Encoded(wanted));
+        let found = store.search(Encoded(wanted));
         assert_eq!(found, Ok(Ok(Encoded(Found { wanted, places }))));
     };
     places(Wanted::Space, Some(1), Some(6));
@@ -64,8 +64,8 @@ fn find(store: store::Client) {
     places(range('v', None), Some(4), Some(14));
     places(range('e', Some('f')), Some(3), Some(8));
     // A letter outside ASCII takes two bytes to four: the first request is too long, and the result of the second one.
-    let refused = store.find(Encoded(range('\u{1f980}', Some('\u{1f980}'))));
+    let refused = store.search(Encoded(range('\u{1f980}', Some('\u{1f980}'))));
     assert_eq!(refused, Err(Error::TooLong));
-    let refused = store.find(Encoded(range('a', Some('\u{f6}'))));
+    let refused = store.search(Encoded(range('a', Some('\u{f6}'))));
     assert_eq!(refused, Err(Error::ResultTooLong));
 }

@@ -58,7 +58,7 @@ impl store::Service for Store {
         if is_negative { -sum } else { sum }
     }
 
-    fn find(
+    fn search(
         &mut self,
         caller: usize,
         Encoded(wanted): Encoded<Wanted, 8>,

@@ -67,7 +67,7 @@ userlib::protocol! {
         /// Adds numbers.
         fn add(small: u8, large: u64, is_negative: bool) -> isize;
         /// Looks for letters in the caller's text.
-        fn find(wanted: Encoded<Wanted, 8>) -> Result<Encoded<Found, 10>, Refused>;
+        fn search(wanted: Encoded<Wanted, 8>) -> Result<Encoded<Found, 10>, Refused>;
         /// Counts the words of a [`Letter`] that is encoded in shared memory.
         fn count(letter: Part) -> Result<usize, Refused>;
     }

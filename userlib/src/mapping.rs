@@ -10,9 +10,9 @@ const LEVELS: usize = 4;
 
 impl VSpace {
     /// Maps a frame and creates missing paging structures.
-    pub fn map<const REGIONS: usize, const SLOT_WORDS: usize>(
+    pub fn map<const REGIONS: usize>(
         self,
-        allocator: &mut Allocator<REGIONS, SLOT_WORDS>,
+        allocator: &mut Allocator<REGIONS>,
         frame: Frame,
         address: usize,
         rights: Rights,
@@ -34,9 +34,9 @@ impl VSpace {
     }
 
     /// Creates a paging structure and maps it for `address`.
-    pub fn add_table<const REGIONS: usize, const SLOT_WORDS: usize>(
+    pub fn add_table<const REGIONS: usize>(
         self,
-        allocator: &mut Allocator<REGIONS, SLOT_WORDS>,
+        allocator: &mut Allocator<REGIONS>,
         kind: Table,
         address: usize,
     ) -> Result<PageTable> {

@@ -2,9 +2,8 @@
 
 use crate::measure::Counter;
 use crate::partner::{Peer, Place, Shared};
-use crate::protocol::{ALARM, PRIORITY, USUAL_ATTACKERS, names};
-use core::ops::{Deref, DerefMut, Range};
-use userlib::allocator::FEW_SLOTS;
+use crate::protocol::{ALARM, PRIORITY, names};
+use core::ops::{Deref, DerefMut};
 use userlib::cap::{
     Attributes, Endpoint, Frame, Notification, SchedContext, SchedControl, SchedParameters, Tcb,
 };
@@ -39,8 +38,8 @@ pub struct Bench {
     pub peer: Peer,
     /// The notification of the interrupt.
     pub interrupt: Notification,
-    /// The most attackers.
-    pub attackers: usize,
+    /// The most attackers, if there is a limit.
+    pub attackers: Option<usize>,
     /// The number of cores.
     pub cores: usize,
     /// Counter frequency in megahertz, for runs in which instructions are not counted.
@@ -75,9 +74,7 @@ impl Bench {
             suite,
             peer: Peer::new(startup),
             interrupt: startup.capability(names::INTERRUPT),
-            attackers: startup
-                .find_number(names::ATTACKERS)
-                .unwrap_or(USUAL_ATTACKERS),
+            attackers: startup.find_number(names::ATTACKERS),
             cores: startup.number(names::CORES).min(MAX_CORES),
             megahertz: startup.number(names::MEGAHERTZ),
             controls: environment.sched_control,
@@ -103,12 +100,6 @@ impl Bench {
     /// The counter of instructions or cycles.
     pub fn counter(&self) -> Counter {
         self.peer.counter
-    }
-
-    /// The free slots that the allocator does not use.
-    pub fn more_slots(&self) -> Range<usize> {
-        let empty = self.startup.empty();
-        empty.start + FEW_SLOTS * u128::BITS as usize..empty.end
     }
 
     /// The shared page.

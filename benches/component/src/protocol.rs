@@ -36,7 +36,7 @@ pub mod names {
     pub const CORES: &str = "cores";
     /// Counter frequency in megahertz, for runs in which instructions are not counted.
     pub const MEGAHERTZ: &str = "megahertz";
-    /// The most attackers that benchmarks may have, if not [`USUAL_ATTACKERS`](super::USUAL_ATTACKERS).
+    /// The most attackers that benchmarks may have, if there is a limit.
     pub const ATTACKERS: &str = "attackers";
 }
 
@@ -50,21 +50,6 @@ pub const BY_BENCHMARK: usize = 1;
 pub const BY_PARTNER: usize = 2;
 /// Badge of requests for an interrupt.
 pub const BY_CALLER: usize = 3;
-
-/// The most attackers in the suite `delay` unless a number is requested, and the most that can be.
-pub const USUAL_ATTACKERS: usize = 1024;
-pub const MAX_ATTACKERS: usize = 16_384;
-
-/// log2 of the bytes of memory for so many attackers, each with some spare.
-pub fn bits_of_attackers(count: usize) -> usize {
-    /// Twice what a thread with its objects takes, or a page table, aligned.
-    const BYTES: usize = if cfg!(target_pointer_width = "64") {
-        8192
-    } else {
-        4096
-    };
-    (count * BYTES).next_power_of_two().ilog2().max(16) as usize
-}
 
 /// The priority of a benchmark's first thread. Its maximum controlled priority is 254.
 pub const PRIORITY: u8 = 100;

@@ -2,10 +2,7 @@
 
 use crate::counter::{self, Counter};
 use suites::MAX_CORES;
-use suites::protocol::{
-    ALARM, BY_BENCHMARK, BY_CALLER, BY_PARTNER, MAX_ATTACKERS, PRIORITY, USUAL_ATTACKERS,
-    bits_of_attackers, names,
-};
+use suites::protocol::{ALARM, BY_BENCHMARK, BY_CALLER, BY_PARTNER, PRIORITY, names};
 use userlib::cap::{Attributes, Endpoint, Notification, Reply, SchedContext, SchedParameters};
 use userlib::drivers::Alarm;
 use userlib::environment::{SharedPage, names as own};
@@ -36,7 +33,7 @@ const PARTNER_SIZE: ProcessSize = ProcessSize {
 /// Long timeslices, so that none ends during a measured operation.
 const TIME: SchedParameters = SchedParameters::round_robin(Microseconds::from_millis(1000));
 
-/// The parameter with the most attackers of a benchmark; if empty, there are as many as usual.
+/// The parameter with the most attackers of a benchmark; if empty, there is no limit.
 const ATTACKERS: &str = "attackers";
 
 /// The resources for running benchmarks.
@@ -72,19 +69,7 @@ impl<'a> Runner<'a> {
 
     /// Runs one variant of a benchmark.
     pub fn run(&mut self, suite: usize, benchmark: usize, variant: usize) -> Result<Outcome> {
-        let attackers: Option<usize> = archive::parameter(ATTACKERS).parse().ok();
-        let more_memory = attackers
-            .filter(|&most| most > USUAL_ATTACKERS)
-            .map(|most| bits_of_attackers(most.min(MAX_ATTACKERS)));
-        let size = match more_memory {
-            None => SIZE,
-            Some(bits) => ProcessSize {
-                memory_bits: bits.max(SIZE.memory_bits) + 1,
-                cnode_bits: SIZE.cnode_bits + 3,
-                ..SIZE
-            },
-        };
-        let mut process = Process::with_size(self.environment, self.program, size)?;
+        let mut process = Process::with_size(self.environment, self.program, SIZE)?;
         let mut partner = Process::with_size(self.environment, self.program, PARTNER_SIZE)?;
         for (name, number) in [
             (names::SUITE, suite),
@@ -95,15 +80,12 @@ impl<'a> Runner<'a> {
         ] {
             process.give_number(self.environment, name, number)?;
         }
-        if let Some(most) = attackers {
+        if let Ok(most) = archive::parameter(ATTACKERS).parse() {
             process.give_number(self.environment, names::ATTACKERS, most)?;
         }
         let shared = self.environment.create_shared_page()?;
         self.connect(&mut process, &mut partner, &shared)?;
         self.prepare(&mut process, &mut partner)?;
-        if let Some(bits) = more_memory {
-            process.give_untyped(self.environment, bits)?;
-        }
         process.start()?;
         let outcome = self.serve();
         partner.destroy(self.environment)?;

@@ -20,8 +20,6 @@ pub(super) use plot::plot;
 pub(super) use record::Observation;
 pub(super) use verdict::{BOUND, complaints};
 
-/// The maximum number of attackers unless another one is requested.
-pub(super) const USUAL: u64 = 1024;
 /// The maximum number of attackers for which the suite is part of the tests.
 pub(super) const FEW: u64 = 64;
 /// The same with attackers on another core.
@@ -38,12 +36,6 @@ pub(super) const WAITING: &str = ": waiting for other cores";
 fn cores_of(one: &Measurement) -> u64 {
     let cores = one.parameters.get("cores").and_then(Value::as_u64);
     cores.unwrap_or(1)
-}
-
-/// Whether a measurement is of this suite, with more attackers than usual.
-pub(super) fn is_of_many(one: &Measurement) -> bool {
-    let attackers = one.parameters.get("attackers").and_then(Value::as_u64);
-    one.suite == SUITE && attackers > Some(USUAL)
 }
 
 /// Whether a filter of benchmarks selects this suite.

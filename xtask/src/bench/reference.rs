@@ -118,13 +118,11 @@ pub(super) fn is_of_several_cores(one: &Measurement) -> bool {
     one.parameters.contains_key("cores") && !scaling::SUITES.contains(&&*one.suite)
 }
 
-/// Whether two results are always measured together: those of a suite, or of a suite with this number of cores, except those of
-/// more attackers than usual.
+/// Whether two results are always measured together: those of a suite, or of a suite with this number of cores.
 fn belong_together(one: &Measurement, other: &Measurement) -> bool {
     let cores =
         |one: &Measurement| is_of_several_cores(one).then(|| one.parameters["cores"].clone());
-    let is_of_many = delay::is_of_many;
-    one.suite == other.suite && cores(one) == cores(other) && is_of_many(one) == is_of_many(other)
+    one.suite == other.suite && cores(one) == cores(other)
 }
 
 /// Makes `measured` the results of `platform`, made with `compiler`. Results that belong to none of them are kept.
@@ -307,18 +305,6 @@ mod tests {
         assert!(belong_together(&one, &example("other", &[1.0])));
         assert!(belong_together(&two, &two));
         assert!(!belong_together(&one, &two) && !belong_together(&two, &four));
-    }
-
-    #[test]
-    fn results_of_many_attackers_are_kept() {
-        let [few, usual, many, most] = [64, 1024, 4096, 16_384].map(|attackers: u64| {
-            let mut one = example("storm", &[1.0]);
-            one.suite = delay::SUITE.to_string();
-            one.parameters.insert("attackers".into(), attackers.into());
-            one
-        });
-        assert!(belong_together(&few, &usual) && belong_together(&many, &most));
-        assert!(!belong_together(&usual, &many));
     }
 
     #[test]

@@ -29,7 +29,7 @@ use crate::workspace::Workspace;
 
 /// The root task's parameter that selects the variant of each benchmark; empty for all.
 const VARIANT: &str = "variant";
-/// The parameter with the maximum number of attackers; empty for the usual one.
+/// The parameter with the maximum number of attackers; empty for the benchmarks' own.
 const ATTACKERS: &str = "attackers";
 
 /// The benchmarks of kernels of kind `small`: all but the suites about what these lack, and the long ones.
@@ -227,7 +227,7 @@ impl Bench<'_> {
         let machine = Machine {
             platform: self.platform,
             image: Some(&built.image),
-            memory: self.large_memory(),
+            memory: None,
             cores: self.cores.count,
             hardening: &self.arguments.hardening,
             log: None,
@@ -270,12 +270,6 @@ impl Bench<'_> {
             Ending::Interrupted => bail!("it was interrupted"),
         };
         bail!("{end}; the last words were:\n{}", tail(&output))
-    }
-
-    /// The memory of a machine for more attackers than usual, if it can have that.
-    fn large_memory(&self) -> Option<u32> {
-        let are_many = self.arguments.attackers > Some(delay::USUAL);
-        self.platform.qemu.large_memory.filter(|_| are_many)
     }
 
     /// The results in the benchmarks' output.

@@ -43,7 +43,7 @@ pub(crate) struct BenchArguments {
     /// Only this variant of each benchmark, counted from 0.
     #[arg(long, value_name = "N")]
     pub(crate) variant: Option<usize>,
-    /// The most attackers in the suite `delay`: 1024 unless this says another number, at most 16384.
+    /// Limit the number of attackers in the suite `delay`.
     #[arg(long, value_name = "N")]
     pub(crate) attackers: Option<u64>,
     /// Show the path of this operation through the kernel. Choose its benchmark by --suite and --variant, as

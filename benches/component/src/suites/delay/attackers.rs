@@ -1,24 +1,19 @@
 //! Threads without a stack, so that there can be many.
 
 use crate::bench::{Bench, TIME};
-use crate::protocol::{MAX_ATTACKERS, bits_of_attackers};
 use core::arch::naked_asm;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use userlib::abi::registers::MR;
 use userlib::abi::{MessageInfo, Syscall};
-use userlib::allocator::{Allocator, Arena};
-use userlib::cap::{Frame, Registers, SchedContext, SchedParameters, Tcb, Untyped};
-use userlib::environment::PAGE;
+use userlib::allocator::Arena;
+use userlib::cap::{Registers, SchedContext, SchedParameters, Tcb};
 use userlib::{CPtr, Capability, Result};
 
 /// Initial priority of an attacker, above those of waiting ones and of the benchmark.
 pub const FIRST: u8 = 150;
 
-/// The most slots of an attacker.
-const SLOTS: usize = 3;
-/// The words of a map of the slots of all of them and of some more.
-const SLOT_WORDS: usize = (SLOTS * MAX_ATTACKERS + 512).next_power_of_two() / u128::BITS as usize;
-
+/// The most attackers.
+const MAX: usize = 1024;
 /// System calls per attacker, and words per system call.
 const CALLS: usize = 2;
 const WORDS: usize = 4;
@@ -27,27 +22,10 @@ const WORDS: usize = 4;
 /// number. Its stack pointer points to the next call.
 type Script = [AtomicUsize; WORDS * CALLS];
 
-type Memory = Allocator<1, SLOT_WORDS>;
-
-/// Maps memory for the scripts of so many attackers, always at the same addresses. The scripts are aligned to their size: one
-/// bit of an address distinguishes the first call from the second.
-fn map_scripts(bench: &mut Bench, memory: &mut Memory, count: usize) -> Result<&'static [Script]> {
-    const IN_PAGE: usize = PAGE / size_of::<Script>();
-    static ADDRESS: AtomicUsize = AtomicUsize::new(0);
-    if ADDRESS.load(Relaxed) == 0 {
-        let address = bench.reserve(MAX_ATTACKERS / IN_PAGE);
-        ADDRESS.store(address, Relaxed);
-    }
-    let address = ADDRESS.load(Relaxed);
-    let pages = count.div_ceil(IN_PAGE);
-    for page in 0..pages {
-        let frame: Frame = memory.create()?;
-        bench.map_at(frame, address + page * PAGE)?;
-    }
-    // SAFETY: the pages were just mapped, for as long as the attackers exist, and only atomics access them. The kernel has
-    // zeroed them, and they are aligned.
-    Ok(unsafe { core::slice::from_raw_parts(address as *const Script, pages * IN_PAGE) })
-}
+/// The scripts, aligned to their size: one bit of an address distinguishes the first call from the second.
+#[repr(align(64))]
+struct Scripts([Script; MAX]);
+static SCRIPTS: Scripts = Scripts([const { [const { AtomicUsize::new(0) }; _] }; _]);
 
 /// A system call of an attacker.
 #[derive(Clone, Copy, Debug)]
@@ -85,35 +63,24 @@ impl Call {
 
 /// Creates attackers in memory that can be reclaimed.
 pub struct Attackers {
-    /// Creates objects in the memory, and has slots enough.
-    pub allocator: Memory,
-    arena: Arena,
-    scripts: &'static [Script],
+    /// The memory.
+    pub arena: Arena,
     time: SchedContext,
     made: usize,
 }
 
 impl Attackers {
-    /// Makes memory for so many attackers, to be used again and again, before anything else takes some of it.
-    pub fn reserve(bench: &mut Bench, count: usize) -> Result {
-        let arena = bench.allocator.split(bits_of_attackers(count), 1)?;
-        bench.allocator.reclaim(arena)
-    }
-
     /// Allocates memory for so many attackers, each with some spare capabilities and bytes.
     pub fn new(bench: &mut Bench, count: usize) -> Result<Self> {
-        let bits = bits_of_attackers(count);
-        let mut arena = bench.allocator.split(bits, 1)?;
-        let memory: Untyped = arena.allocator.create_sized(bits)?;
-        let mut allocator = Memory::new(bench.allocator.cnode(), bench.more_slots());
-        allocator.add_untyped(memory, bits);
-        let scripts = map_scripts(bench, &mut allocator, count)?;
-        let time = allocator.create_sized(TIME.size_bits())?;
+        const BYTES: usize = 8192;
+        const SLOTS: usize = 3;
+        let bits = (count * BYTES).next_power_of_two().ilog2().max(16) as usize;
+        let mut arena = bench.allocator.split(bits, SLOTS * count + 16)?;
+        let bits = TIME.size_bits();
+        let time = arena.allocator.create_sized(bits)?;
         bench.sched_control.configure(time, &TIME)?;
         Ok(Self {
-            allocator,
             arena,
-            scripts,
             time,
             made: 0,
         })
@@ -132,7 +99,7 @@ impl Attackers {
         calls: [Call; CALLS],
         words: [usize; 2],
     ) -> Result<Tcb> {
-        let script = &self.scripts[self.made];
+        let script = &SCRIPTS.0[self.made];
         self.made += 1;
         for (place, call) in script.chunks(WORDS).zip(calls) {
             let words = [
@@ -177,14 +144,14 @@ impl Attackers {
 
     /// Creates a scheduling context.
     pub fn context(&mut self, bench: &Bench, time: &SchedParameters) -> Result<SchedContext> {
-        let context = self.allocator.create_sized(time.size_bits())?;
+        let context = self.arena.allocator.create_sized(time.size_bits())?;
         bench.sched_control.configure(context, time)?;
         Ok(context)
     }
 
     /// Creates a thread that is not started yet.
     fn thread(&mut self, bench: &Bench, time: SchedContext, registers: &Registers) -> Result<Tcb> {
-        let tcb: Tcb = self.allocator.create()?;
+        let tcb: Tcb = self.arena.allocator.create()?;
         tcb.set_space(CPtr::NULL, bench.allocator.cnode(), 0, bench.vspace)?;
         tcb.set_sched_params(bench.tcb, 0, FIRST, time, CPtr::NULL)?;
         tcb.write_registers(false, registers)?;

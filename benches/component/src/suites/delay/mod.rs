@@ -14,8 +14,6 @@ mod scenarios;
 
 use super::benchmarks;
 use crate::bench::Bench;
-use crate::protocol::MAX_ATTACKERS;
-use attackers::Attackers;
 use high_priority::HighPriority;
 use scenarios::SCENARIOS;
 use userlib::Result;
@@ -23,14 +21,14 @@ use userlib::Result;
 benchmarks![scenario: SCENARIOS.len() * ATTACKERS.len()];
 
 /// Numbers of attackers.
-const ATTACKERS: [usize; 8] = [1, 4, 16, 64, 256, 1024, 4096, MAX_ATTACKERS];
+const ATTACKERS: [usize; 6] = [1, 4, 16, 64, 256, 1024];
 /// Least number of repetitions of a scenario.
 const ROUNDS: usize = 4;
 
 /// Runs one scenario with one number of attackers, or the most that it can have.
 fn scenario(bench: &mut Bench, variant: usize) -> Result {
     let scenario = &SCENARIOS[variant / ATTACKERS.len()];
-    let most = bench.attackers.min(scenario.most);
+    let most = bench.attackers.unwrap_or(usize::MAX).min(scenario.most);
     let mut numbers = ATTACKERS.map(|attackers| attackers.min(most)).into_iter();
     let variant = variant % ATTACKERS.len();
     let attackers = ATTACKERS[variant].min(most);
@@ -38,7 +36,6 @@ fn scenario(bench: &mut Bench, variant: usize) -> Result {
         // Another variant has the same number.
         return Ok(());
     }
-    Attackers::reserve(bench, attackers)?;
     let high_priority = HighPriority::start(bench)?;
     let mut rounds = 0;
     while rounds < ROUNDS || !high_priority.is_content() {

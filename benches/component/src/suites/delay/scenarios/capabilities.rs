@@ -10,7 +10,7 @@ use userlib::{CPtr, Capability, Microseconds, Result, Rights};
 /// Revokes a capability with `count` copies.
 pub fn copies_revoked(bench: &mut Bench, count: usize) -> Result {
     let mut attackers = Attackers::new(bench, count)?;
-    let allocator = &mut attackers.allocator;
+    let allocator = &mut attackers.arena.allocator;
     let endpoint: Endpoint = allocator.create()?;
     for badge in 0..count {
         allocator.mint(endpoint, Rights::ALL, badge + 1)?;
@@ -30,8 +30,8 @@ const END_BITS: usize = 4;
 
 impl Maze {
     fn new(bench: &Bench, attackers: &mut Attackers) -> Result<Self> {
-        let entry = attackers.allocator.create_cnode(1)?;
-        let end = attackers.allocator.create_cnode(END_BITS)?;
+        let entry = attackers.arena.allocator.create_cnode(1)?;
+        let end = attackers.arena.allocator.create_cnode(END_BITS)?;
         for (index, table) in [entry, end].into_iter().enumerate() {
             let slot = bench.allocator.slot(table);
             entry.slot_of_table(index, 1).copy_from(slot, Rights::ALL)?;
@@ -87,7 +87,7 @@ const RECEIVED: usize = 8;
 pub fn transfer(bench: &mut Bench, count: usize) -> Result {
     let mut attackers = Attackers::new(bench, count)?;
     let maze = Maze::new(bench, &mut attackers)?;
-    let allocator = &mut attackers.allocator;
+    let allocator = &mut attackers.arena.allocator;
     let (endpoint, other): (Endpoint, Endpoint) = (allocator.create()?, allocator.create()?);
     let reply: Reply = allocator.create()?;
     for (index, address) in [
@@ -115,7 +115,7 @@ pub fn transfer(bench: &mut Bench, count: usize) -> Result {
         let context = attackers.context(bench, &time)?;
         let tcb = attackers.add(bench, context, calls, place)?;
         tcb.set_space(CPtr::NULL, maze.entry, 0, bench.vspace)?;
-        let frame: Frame = attackers.allocator.create()?;
+        let frame: Frame = attackers.arena.allocator.create()?;
         let address = bench.reserve(1);
         bench.map_at(frame, address)?;
         write_buffer(address, received);

@@ -35,18 +35,11 @@ const TABLE: usize = if cfg!(target_arch = "arm") {
     1 << 21
 };
 
-/// The most page tables for which there are addresses.
-pub const MAX_TABLES: usize = if cfg!(target_arch = "arm") {
-    3072
-} else {
-    usize::MAX
-};
-
 /// Unmaps and maps a page table `count` times; then deletes an address space with `count` page tables, each
 /// with a page.
 pub fn page_tables(bench: &mut Bench, count: usize) -> Result {
     let mut attackers = Attackers::new(bench, count)?;
-    let allocator = &mut attackers.allocator;
+    let allocator = &mut attackers.arena.allocator;
     let space: VSpace = allocator.create()?;
     bench.asid_pool.assign(space)?;
     let frame: Frame = allocator.create()?;

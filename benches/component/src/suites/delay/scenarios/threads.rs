@@ -10,7 +10,7 @@ use userlib::{Result, Rights};
 /// Creates attackers of all priorities that wait to send to an endpoint.
 fn queue(bench: &mut Bench, count: usize) -> Result<(Attackers, Endpoint, Tcb)> {
     let mut attackers = Attackers::new(bench, count)?;
-    let endpoint: Endpoint = attackers.allocator.create()?;
+    let endpoint: Endpoint = attackers.arena.allocator.create()?;
     let send = Call::new(Syscall::Send, endpoint);
     let mut last = bench.tcb;
     for index in 0..count {
@@ -31,7 +31,7 @@ pub fn senders(bench: &mut Bench, count: usize) -> Result {
 /// Signals a notification for which all attackers wait.
 pub fn signals(bench: &mut Bench, count: usize) -> Result {
     let mut attackers = Attackers::new(bench, count)?;
-    let notification: Notification = attackers.allocator.create()?;
+    let notification: Notification = attackers.arena.allocator.create()?;
     let wait = Call::new(Syscall::Wait, notification);
     for index in 0..count {
         attackers.add_waiting(bench, priority(index), wait)?;
@@ -59,7 +59,7 @@ pub fn endpoint_deleted(bench: &mut Bench, count: usize) -> Result {
 /// Cancels the sends of every second attacker.
 pub fn sends_cancelled(bench: &mut Bench, count: usize) -> Result {
     let mut attackers = Attackers::new(bench, count)?;
-    let allocator = &mut attackers.allocator;
+    let allocator = &mut attackers.arena.allocator;
     let endpoint: Endpoint = allocator.create()?;
     let mut badged = [endpoint; 2];
     for (badge, endpoint) in badged.iter_mut().enumerate() {
@@ -78,11 +78,11 @@ pub fn sends_cancelled(bench: &mut Bench, count: usize) -> Result {
 pub fn reply_chain(bench: &mut Bench, count: usize) -> Result {
     let mut attackers = Attackers::new(bench, count)?;
     let context = attackers.context(bench, &TIME)?;
-    let mut next: Endpoint = attackers.allocator.create()?;
+    let mut next: Endpoint = attackers.arena.allocator.create()?;
     // The last one calls an endpoint without a receiver.
     for _ in 1..count {
-        let own: Endpoint = attackers.allocator.create()?;
-        let reply: Reply = attackers.allocator.create()?;
+        let own: Endpoint = attackers.arena.allocator.create()?;
+        let reply: Reply = attackers.arena.allocator.create()?;
         let calls = [
             Call::new(Syscall::Recv, own).with_reply(reply),
             Call::new(Syscall::Call, next),

@@ -32,7 +32,7 @@ pub fn replenishments(bench: &mut Bench, count: usize) -> Result {
         .with_extra_refills(count)
         .sporadic();
     let mut attackers = Attackers::new(bench, count)?;
-    let notification: Notification = attackers.allocator.create()?;
+    let notification: Notification = attackers.arena.allocator.create()?;
     let context = attackers.context(bench, &time)?;
     let wait = Call::new(Syscall::Wait, notification);
     attackers.add(bench, context, [wait; 2], [0; 2])?.resume()?;
@@ -41,9 +41,6 @@ pub fn replenishments(bench: &mut Bench, count: usize) -> Result {
     notification.signal();
     attackers.delete(bench)
 }
-
-/// The most replenishments requested for an idling context, which takes time in proportion to their square.
-pub const MAX_IDLING: usize = 1024;
 
 /// A thread has waited at an endpoint for long, on an idling context with many replenishments, each larger
 /// than the smallest budget.
@@ -54,8 +51,8 @@ pub fn idling(bench: &mut Bench, count: usize) -> Result {
         .with_extra_refills(count)
         .idling();
     let mut attackers = Attackers::new(bench, count)?;
-    let notification: Notification = attackers.allocator.create()?;
-    let endpoint: Endpoint = attackers.allocator.create()?;
+    let notification: Notification = attackers.arena.allocator.create()?;
+    let endpoint: Endpoint = attackers.arena.allocator.create()?;
     let context = attackers.context(bench, &time)?;
     let calls = [
         Call::new(Syscall::Wait, notification),

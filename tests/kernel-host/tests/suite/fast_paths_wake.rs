@@ -1,7 +1,7 @@
 //! Fast paths that wake a thread with a context of its own, by a signal or a message, beside the current one. Each test
 //! of a condition breaks only that one.
 
-use abi::{Method, ObjectType, Rights};
+use abi::{Method, Rights};
 use host_machine::{Budget, Spec};
 
 use crate::common::{make_passive, server, waiter};

@@ -142,23 +142,22 @@ impl<'a> Refills<'a> {
         self.use_part(head, usage, period);
     }
 
-    /// The same if less than `minimum` of the head would be left. A head below `minimum` would not suffice to enter and leave
-    /// the kernel, so it is merged into its successor.
-    ///
-    /// What was used beyond the head is taken from as many replenishments, merged into one: a step for each would take too
-    /// long after time in which the machine itself was not executed, as by an emulator on a busy host.
+    /// The same if less than `minimum` of the head would be left. Whole replenishments are taken from the head
+    /// first; the last one is split. A head below `minimum` would not suffice to enter and leave the kernel, so
+    /// it is merged into its successor.
     #[inline(never)]
     fn charge_whole(&mut self, mut usage: Ticks, (budget, period): (Ticks, Ticks), minimum: Ticks) {
-        let head = self.head();
-        if head.amount <= usage {
+        if usage >= budget {
+            self.charge_budgets(usage.0 / budget.0, budget, period);
+            usage.0 %= budget.0;
+        }
+        let mut head = self.head();
+        while head.amount <= usage {
             usage -= head.amount;
             self.use_head(head, period);
-            if self.head().amount <= usage {
-                self.merge_until(usage + Ticks(1), Ticks::NEVER);
-                if usage >= budget {
-                    self.charge_budgets(usage.0 / budget.0, budget, period);
-                    usage.0 %= budget.0;
-                }
+            head = self.head();
+            if head.time == Ticks::NEVER {
+                break;
             }
         }
         self.use_rest(usage, period, minimum);
@@ -176,7 +175,10 @@ impl<'a> Refills<'a> {
         }
     }
 
-    /// Charges the whole budget `times` times, which delays all replenishments, of which there are few, by as many periods.
+    /// Charges the whole budget `times` times, which delays all replenishments by as many periods.
+    ///
+    /// This happens when the machine itself was not executed for a while, as an emulator on a busy host; one
+    /// step per budget would take too long.
     pub(super) fn charge_budgets(&mut self, times: u64, budget: Ticks, period: Ticks) {
         let delay = Ticks(period.0.saturating_mul(times));
         self.advance(delay, Ticks(budget.0.wrapping_mul(times)));

@@ -273,33 +273,6 @@ fn gathering_waits_for_enough_and_no_more() {
     );
 }
 
-/// However many replenishments there are, time that the machine lost is charged in a few steps.
-#[test]
-fn what_is_used_beyond_the_head_is_merged() {
-    let scattered = || {
-        let mut context = Context::new(64, 1000);
-        for _ in 0..40 {
-            context.charge(Ticks(10), Ticks(10_000), MINIMUM);
-            let later = context.refills().head().time.0 + 20;
-            context.refills().unblock(Ticks(later));
-        }
-        // 600 from 1200 on; 10 each at 10000, 10030 and so on.
-        context
-    };
-    let mut context = scattered();
-    context.charge(Ticks(705), Ticks(10_000), MINIMUM);
-    context.check();
-    let some = list(&mut context);
-    assert_eq!(some[..2], [(10_345, 25), (10_390, 10)]);
-    assert_eq!(some[28..], [(11_200, 600), (20_200, 105)]);
-
-    // Two budgets, too.
-    let mut context = scattered();
-    context.charge(Ticks(2650), Ticks(10_000), MINIMUM);
-    context.check();
-    assert_eq!(list(&mut context), [(30_850, 950), (40_800, 50)]);
-}
-
 #[test]
 fn an_update_gives_no_more_than_was_there() {
     let mut context = Context::new(4, 100);

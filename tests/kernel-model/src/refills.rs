@@ -64,8 +64,6 @@ impl Refills {
                 let (time, amount) = self.list.pop_front().expect("there are two");
                 self.add(time + self.period, amount);
             }
-            // What was used beyond the head is used at once.
-            self.merge_until(used + 1, Time::MAX);
         }
         if used > 0 {
             let (time, amount) = self.head();

@@ -1,4 +1,5 @@
 //! Sources of time of user-level schedulers, for tests with each of them.
+#![allow(unused_macros, reason = "a build for some of the tests may use none")]
 
 use super::{ABOVE, Outcome, Test, fail};
 use userlib::cap::{Endpoint, Notification, Reply};

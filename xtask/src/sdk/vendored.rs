@@ -40,9 +40,11 @@ const HOSTS: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu
 /// Where the empty library of a crate without sources is.
 const EMPTY: &str = "lib.rs";
 /// What cargo reads of the manifest of a crate that it does not compile.
-const READ: [&str; 6] = [
+const READ: [&str; 7] = [
     "build-dependencies",
     "dependencies",
+    // Features may name them.
+    "dev-dependencies",
     "features",
     "lib",
     "package",

@@ -73,7 +73,10 @@ fn main(given: Given) {
         let label = store::label(store::Operation::search);
         assert_eq!(ask(label, &words[..length]).0, MALFORMED, "{bytes:?}");
     }
-    assert_eq!(store.search(Encoded(Wanted::Space)), Ok(Err(Refused::Empty)));
+    assert_eq!(
+        store.search(Encoded(Wanted::Space)),
+        Ok(Err(Refused::Empty))
+    );
     assert_eq!(store.first(), Ok(None), "the text of the other client");
     assert_eq!(store.add(1, 2, true), Ok::<isize, Error>(-3));
     println!("stranger: the store has refused everything");

@@ -70,27 +70,24 @@ impl<A: Arch> Scheduler<A> {
     /// # Errors
     /// [`Preempted`] if an interrupt is pending, so that the system call should restart after it.
     pub fn preempt_after(&mut self, work: usize) -> Result<(), Preempted> {
-        preempt_if(self.is_preemption_point_due(work) && self.is_preempted())
+        preempt_if(self.is_preemption_point_due(work) && self.is_interrupt_pending())
     }
 
-    /// Whether an interrupt is pending that may stop a request before any change.
-    #[inline(always)]
-    fn is_preempted(&mut self) -> bool {
-        self.is_interrupt_pending() && (!self.is_late() || self.is_late_request_preempted())
+    /// Whether an interrupt is pending that may stop a request. A function of its own, so that a debugger (`cargo xtask
+    /// bench --suite delay`) can see the preemption points.
+    #[inline(never)]
+    fn is_interrupt_pending(&mut self) -> bool {
+        match self.is_late() {
+            true => self.is_late_request_preempted(),
+            false => self.arch.interrupt_pending(),
+        }
     }
 
-    /// An interrupt is pending. If it is the timer, which has expired at the end of the budget or of the domain's turn, it
-    /// does not stop a late request. A thread that is due and would preempt does.
+    /// The timer has expired at the end of the budget or of the domain's turn, which does not stop a late request, and is
+    /// off. A thread that is due and would preempt does.
     #[cold]
     fn is_late_request_preempted(&mut self) -> bool {
         self.is_overdue() || self.arch.other_interrupt_pending()
-    }
-
-    /// Whether an interrupt is pending. A function of its own, so that a debugger (`cargo xtask bench --suite
-    /// delay`) can see the preemption points.
-    #[inline(never)]
-    fn is_interrupt_pending(&mut self) -> bool {
-        self.arch.interrupt_pending()
     }
 
     fn is_preemption_point_due(&mut self, work: usize) -> bool {

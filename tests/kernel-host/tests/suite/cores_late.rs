@@ -285,28 +285,46 @@ fn a_debug_exception_is_told_although_the_wait_took_the_timeslice() {
     assert_eq!(late.running(), "peer");
 }
 
+/// Lets a thread configure the context of another one, after a wait that took its budget. Returns the badge that the
+/// context has then: 7 if that has happened.
+fn configure_late(late: &mut Late) -> usize {
+    let (machine, task) = (&mut late.machine, late.task);
+    let other = machine.spawn_on(HERE, Spec::new("other", 10).active());
+    let control = machine.boot_info.sched_control.start + HERE;
+    let label = Method::SchedControlConfigureFlags.number();
+    let message = Message::new(label, &[500, 5000, 0, 7, 0]).with_caps(&[other.context]);
+    let operands = Operands {
+        cap: control,
+        ..Operands::default()
+    };
+    let tries = wait_at_calls(machine);
+    machine.on(HERE, |machine| {
+        machine.syscall(task, Syscall::Call, operands, &message)
+    });
+    assert_eq!(tries.get(), 1);
+    let context = machine.context(other.context);
+    machine.kernel[context].badge
+}
+
 /// The times at which preemption points look do not matter, nor that the clock goes on during a request.
 #[test]
 fn a_late_request_is_not_preempted_by_the_timer_that_has_expired() {
     for per_look in [0, 1] {
         let mut late = Late::with(BANDWIDTH);
-        let (machine, task) = (&mut late.machine, late.task);
-        machine.kernel_of(HERE).arch.time_per_look = Ticks(per_look);
-        machine.spawn_on(HERE, Spec::new("peer", 20).active());
-        let other = machine.spawn_on(HERE, Spec::new("other", 10).active());
-        let control = machine.boot_info.sched_control.start + HERE;
-        let label = Method::SchedControlConfigureFlags.number();
-        let message = Message::new(label, &[500, 5000, 0, 7, 0]).with_caps(&[other.context]);
-        let operands = Operands {
-            cap: control,
-            ..Operands::default()
-        };
-        let tries = wait_at_calls(machine);
-        machine.on(HERE, |machine| {
-            machine.syscall(task, Syscall::Call, operands, &message)
-        });
-        assert_eq!(tries.get(), 1);
-        let context = machine.context(other.context);
-        assert_eq!(machine.kernel[context].badge, 7);
+        late.machine.kernel_of(HERE).arch.time_per_look = Ticks(per_look);
+        (late.machine).spawn_on(HERE, Spec::new("peer", 20).active());
+        assert_eq!(configure_late(&mut late), 7);
     }
+}
+
+/// The timer is off meanwhile, so no interrupt is pending for the thread.
+#[test]
+fn a_late_request_is_preempted_for_a_higher_priority_thread_that_is_due() {
+    let mut late = Late::with(BANDWIDTH);
+    let urgent = Spec::new("urgent", 50).budget(Budget::new(20, 200));
+    (late.machine).spawn_on(HERE, urgent);
+    late.advance(30);
+    assert_eq!(late.running(), "task");
+    assert_eq!(configure_late(&mut late), 0);
+    assert_eq!(late.running(), "urgent");
 }

@@ -204,17 +204,22 @@ mod tests {
         assert!(text.contains("| 560 / 500 = 1.12 |\n"), "{text}");
     }
 
-    #[test]
-    fn without_the_other_figure_there_is_no_ratio() {
+    /// An interrupt without a switch of address spaces.
+    fn interrupt(instructions: f64) -> Measurement {
         let parameters = Map::from_iter([("space".to_string(), Value::from("same"))]);
-        let one = Measurement::new(
+        Measurement::new(
             "interrupt",
             "interrupt_to_thread",
             parameters,
             "instructions",
-            &[453.0],
-        );
-        let text = page(&[("hikey".into(), vec![one.unwrap()])]);
+            &[instructions],
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn without_the_other_figure_there_is_no_ratio() {
+        let text = page(&[("hikey".into(), vec![interrupt(453.0)])]);
         assert!(
             text.contains("| interrupt, without switch | 0.50, sabre 0.75 |  | 453 |  |  |\n"),
             "{text}"
@@ -223,16 +228,7 @@ mod tests {
 
     #[test]
     fn a_platform_may_have_an_aim_of_its_own() {
-        let parameters = Map::from_iter([("space".to_string(), Value::from("same"))]);
-        let one = Measurement::new(
-            "interrupt",
-            "interrupt_to_thread",
-            parameters,
-            "instructions",
-            &[360.0],
-        )
-        .unwrap();
-        let text = page(&["pc99", "sabre"].map(|name| (name.to_string(), vec![one.clone()])));
+        let text = page(&["pc99", "sabre"].map(|name| (name.to_string(), vec![interrupt(360.0)])));
         assert!(
             text.contains("| 360 / 699 = 0.52 |  | 360 / 491 = **0.73** |  |\n"),
             "{text}"

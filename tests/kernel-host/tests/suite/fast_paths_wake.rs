@@ -139,6 +139,15 @@ fn events_with_one_unusual_condition_are_not_short() {
     }
 }
 
+fn assert_not_short(event: Event, cases: &[(&str, Break)]) {
+    for (condition, break_it) in cases {
+        let mut scene = scene(event, 9);
+        break_it(&mut scene);
+        assert!(scene.machine.runs(scene.client), "{condition}");
+        assert!(!scene.wake(event), "{condition}");
+    }
+}
+
 /// Break one condition of a signal each.
 const SIGNALS: [(&str, Break); 3] = [
     ("no right to signal", |scene| {
@@ -165,12 +174,7 @@ const SIGNALS: [(&str, Break); 3] = [
 
 #[test]
 fn signals_with_one_unusual_condition_are_not_short() {
-    for (condition, break_it) in SIGNALS {
-        let mut scene = scene(Event::Signal, 9);
-        break_it(&mut scene);
-        assert!(scene.machine.runs(scene.client), "{condition}");
-        assert!(!scene.wake(Event::Signal), "{condition}");
-    }
+    assert_not_short(Event::Signal, &SIGNALS);
 }
 
 /// Break one condition of a Send each.
@@ -185,12 +189,7 @@ const SENDS: [(&str, Break); 2] = [
 
 #[test]
 fn sends_with_one_unusual_condition_are_not_short() {
-    for (condition, break_it) in SENDS {
-        let mut scene = scene(Event::Send, 9);
-        break_it(&mut scene);
-        assert!(scene.machine.runs(scene.client), "{condition}");
-        assert!(!scene.wake(Event::Send), "{condition}");
-    }
+    assert_not_short(Event::Send, &SENDS);
 }
 
 /// Unused budget of a sporadic context counts from the time at which its thread wakes up, of another one from the time at

@@ -30,6 +30,9 @@ pub fn take_place(boot: &BootInfo, environment: &mut Environment, table: &Table)
     let supervisor = table.supervisor();
     let control = control(boot, supervisor.core)?;
     let parameters = parameters(supervisor.time);
+    // A context that is configured while its thread runs keeps what is left of its head and gets the rest of the new
+    // budget a period later: without this, the supervisor would begin with what the start has left of a round-robin turn.
+    userlib::syscall::yield_now();
     control.configure(boot::SCHED_CONTEXT, &parameters)?;
     delete_all(
         environment,

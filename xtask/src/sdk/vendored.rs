@@ -66,7 +66,9 @@ pub(super) fn add(files: &mut Files, toolchain: &Toolchain, platforms: &[Platfor
         call
     };
     let step = Step::begin("copying the crates from the registry");
-    let mut copy = call(&["vendor", "--quiet", "--versioned-dirs", FOLDER]);
+    let mut copy = call(&["vendor", "--quiet", "--versioned-dirs"]);
+    // Without it cargo goes to crates.io even if settings name another source for its crates.
+    copy.args(["--respect-source-config", FOLDER]);
     cargo::run(&step, copy.stdout(Stdio::null()))?;
     let used = used(call(&["tree", "--quiet"]), platforms)?;
 
@@ -165,6 +167,33 @@ mod tests {
         assert_eq!(folder_of(toml).unwrap(), "toml-1.2.1+spec-1.1.0");
         assert_eq!(folder_of("a v1.0.0 (proc-macro)").unwrap(), "a-1.0.0");
         assert_eq!(folder_of(""), None);
+    }
+
+    /// A host without access to crates.io has settings that name another source.
+    #[test]
+    fn crates_come_from_the_source_that_cargo_s_settings_name() {
+        const NAME: &str = "crate-of-this-test";
+        let text = |text: String| text.into_bytes();
+        let manifest = |name: &str| format!("[package]\nname = '{name}'\nversion = '1.0.0'\n");
+        let uses = format!(
+            "{}[dependencies]\n{NAME} = '1'\n[workspace]\n",
+            manifest("user")
+        );
+        let settings =
+            "[source.crates-io]\nreplace-with = 'other'\n[source.other]\ndirectory = 'other'\n";
+        let checksum = r#"{"files":{},"package":"1"}"#;
+        let in_other = |file: &str| format!("other/{NAME}-1.0.0/{file}");
+        let mut files = Files::from([
+            (MANIFEST.to_string(), text(uses)),
+            ("src/lib.rs".to_string(), Vec::new()),
+            (SETTINGS.to_string(), text(settings.to_string())),
+            (in_other(MANIFEST), text(manifest(NAME))),
+            (in_other("src/lib.rs"), text("// Its own.".to_string())),
+            (in_other(".cargo-checksum.json"), text(checksum.to_string())),
+        ]);
+        add(&mut files, &Toolchain::host().unwrap(), &[]).unwrap();
+        let copy = &files[&format!("{FOLDER}/{NAME}-1.0.0/src/lib.rs")];
+        assert_eq!(copy, b"// Its own.");
     }
 
     /// Names, features and dependencies are what cargo compares with the lock file.

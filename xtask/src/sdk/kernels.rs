@@ -156,7 +156,8 @@ fn options(recipe: &Recipe<'_>) -> String {
         text.push_str(" --big-lock");
     }
     if recipe.hardening.is_wanted() {
-        text.push_str(&format!(" --harden {}", recipe.hardening.name()));
+        let attacks = recipe.hardening.name().replace('-', ",");
+        text.push_str(&format!(" --harden {attacks}"));
     }
     if let Some(level) = recipe.log {
         text.push_str(&format!(" --log {}", level.name()));
@@ -196,8 +197,9 @@ pub(super) fn find<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::{LogLevel, Tracing};
+    use crate::cli::{Cli, Command, LogLevel, Tracing};
     use crate::workspace::Workspace;
+    use clap::Parser;
 
     fn kernels(name: &str) -> Vec<Prebuilt> {
         let platform = Platform::load(&Workspace::find().unwrap(), name).unwrap();
@@ -304,6 +306,16 @@ mod tests {
         );
         let hardening = &all;
         assert!(error(Recipe { hardening, ..plain }).contains("`--kernel debug --harden all`"));
+        let call = ["cargo xtask", "build", "--harden", "mds,meltdown"];
+        let Command::Build(two) = Cli::parse_from(call).command else {
+            panic!("not `build`")
+        };
+        let hardening = &two.hardening;
+        let error_of_two = error(Recipe { hardening, ..plain });
+        assert!(
+            error_of_two.contains("`--kernel debug --harden meltdown,mds`"),
+            "{error_of_two}"
+        );
         let cores = Cores {
             big_lock: true,
             ..Cores::TWO

@@ -233,6 +233,17 @@ mod tests {
         );
     }
 
+    /// They are to be changed if Escapement moves.
+    #[test]
+    fn the_readme_names_the_files_with_the_path_of_escapement() {
+        let readme = include_str!("../template/README.md");
+        for (file, text) in FILES.iter().chain(PAIR) {
+            let has_path = text.contains("@CHECKOUT@");
+            assert!(!has_path || readme.contains(&format!("`{file}`")), "{file}");
+        }
+        assert!(!COMPONENT.contains("@CHECKOUT@"));
+    }
+
     #[test]
     fn the_files_are_what_they_claim_to_be() {
         let workspace = Workspace::find().unwrap();

@@ -373,7 +373,7 @@ pub(crate) struct TestArguments {
     /// Print every call of the fuzzer.
     #[arg(long)]
     pub(crate) fuzz_trace: bool,
-    /// The maximum duration of one platform's tests.
+    /// The maximum duration of each run in the emulator.
     #[arg(long, value_name = "SECONDS", default_value_t = 1200)]
     pub(crate) timeout: u64,
 }

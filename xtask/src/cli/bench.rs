@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::{Cores, Hardening};
 
-/// Without `--platform` every platform is measured. In a project the project's system is measured, on pc99 or the given
-/// platforms: how long its components run, and its servers for requests.
+/// Without `--platform` every platform with committed results is measured. In a project the project's system is measured,
+/// on pc99 or the given platforms: how long its components run, and its servers for requests.
 #[derive(Args, Debug, PartialEq)]
 pub(crate) struct BenchArguments {
     /// Only benchmarks with a `suite/name` that contains this text, or, after a `!`, all but those of a

@@ -194,9 +194,10 @@ fn write(
             }
         }
     }
-    // The same versions of everything; cargo removes what the project does not use.
-    fs::copy(workspace.path("Cargo.lock"), folder.join("Cargo.lock"))?;
-    Ok(())
+    // The same versions of everything; cargo removes what the project does not use. An SDK's file may be read-only, but not
+    // this one.
+    let versions = fs::read(workspace.path("Cargo.lock"))?;
+    fs::write(folder.join("Cargo.lock"), versions)
 }
 
 #[cfg(test)]
@@ -204,6 +205,7 @@ mod tests {
     use super::*;
     use crate::platform::Platform;
     use saphyr::{LoadableYamlNode, Yaml};
+    use std::os::unix::fs::PermissionsExt;
     use system_description::Source;
 
     #[test]
@@ -315,10 +317,14 @@ mod tests {
         let folder = temporary::Folder::new().unwrap();
         let sdk = folder.path().join("sdk");
         fs::create_dir_all(&sdk).unwrap();
-        fs::write(sdk.join("Cargo.lock"), "").unwrap();
+        let versions = sdk.join("Cargo.lock");
+        fs::write(&versions, "").unwrap();
+        fs::set_permissions(&versions, fs::Permissions::from_mode(0o444)).unwrap();
         let settings = |name: &str| {
             let path = folder.path().join(name);
             create(&Workspace::at(&sdk), &path, None).unwrap();
+            let versions = fs::metadata(path.join("Cargo.lock")).unwrap();
+            assert!(!versions.permissions().readonly());
             let text = fs::read_to_string(path.join(SETTINGS)).unwrap();
             text.parse::<toml::Table>().unwrap()
         };

@@ -123,7 +123,9 @@ pub(crate) fn build_decoder(workspace: &Workspace) -> Result<PathBuf> {
     let mut command = toolchain.cargo();
     command
         .current_dir(workspace.root())
-        .args(["build", "--profile", PROFILE, "-p", CRATE]);
+        .args(["build", "--profile", PROFILE, "-p", CRATE])
+        .arg("--target-dir")
+        .arg(workspace.target());
     cargo::run(&Step::begin("building the log's decoder"), &mut command)?;
     Ok(workspace.target().join(PROFILE).join(CRATE))
 }

@@ -200,7 +200,9 @@ pub(crate) fn build_by_profile(
     let mut build = toolchain.cargo();
     build
         .current_dir(workspace.root())
-        .args(["build", "--profile", profile, "-p", package]);
+        .args(["build", "--profile", profile, "-p", package])
+        .arg("--target-dir")
+        .arg(workspace.target());
     if profile == OF_TOOL {
         // With the tool, from which nothing is to be compiled, so that it has the tool's libraries: cargo chooses their
         // features for all packages of a call.

@@ -27,6 +27,9 @@ const USUAL: &str = "pc99";
 /// Those on which a run of everything does what the page says from an SDK.
 const IN_SDK: [&str; 4] = [USUAL, "hikey", "sabre", "kzm"];
 
+/// The folder of cargo beside an SDK.
+const CARGO_HOME: &str = "cargo-home";
+
 /// Where the page begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Base {
@@ -206,9 +209,12 @@ impl<'a> Typist<'a> {
         Ok(fs::create_dir(&self.folder)?)
     }
 
-    /// Makes an SDK, and unpacks it.
+    /// Makes an SDK, and unpacks it. Cargo's settings there name another target folder, as those of a user may.
     fn enter_sdk(&mut self, outside: temporary::Folder) -> Result<()> {
         self.folder = outside.path().to_path_buf();
+        let home = self.folder.join(CARGO_HOME);
+        fs::create_dir(&home)?;
+        fs::write(home.join("config.toml"), "build.target-dir = 'elsewhere'\n")?;
         let [archive, unpacked] = ["sdk.tar", "unpacked"].map(|name| self.folder.join(name));
         self.outside = Some(outside);
         let mut make = this_tool();
@@ -314,7 +320,7 @@ impl<'a> Typist<'a> {
             call.env_remove(name);
         }
         if let Some(outside) = &self.outside {
-            call.env("CARGO_HOME", outside.path().join("cargo-home"));
+            call.env("CARGO_HOME", outside.path().join(CARGO_HOME));
             call.env("CARGO_NET_OFFLINE", "true");
         }
         call

@@ -47,9 +47,12 @@ fn start() -> Result<std::convert::Infallible, String> {
 
     let built = modified(&program);
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    // Cargo's settings may name another target folder.
     cargo
         .current_dir(root)
-        .args(["build", "--profile", PROFILE, "--package", TOOL]);
+        .args(["build", "--profile", PROFILE, "--package", TOOL])
+        .arg("--target-dir")
+        .arg(&target);
     if let (Some(linkers), None) = (linkers(&target), env::var_os(LINKERS)) {
         cargo.env(LINKERS, linkers);
     }

@@ -59,6 +59,8 @@ impl Observer {
         command
             .current_dir(bench.workspace.root())
             .args(["build", "--profile", PROFILE, "-p", CRATE])
+            .arg("--target-dir")
+            .arg(bench.workspace.target())
             .env(VERSION, interface(&emulator)?);
         cargo::run(&Step::begin("building the emulator's plugin"), &mut command)?;
         let file = format!("{DLL_PREFIX}{}{DLL_SUFFIX}", CRATE.replace('-', "_"));

@@ -58,6 +58,8 @@ impl Known for Built {
         Some(names) if matches!(names.as_bytes(), b"switches") => Kinds::LITE,
         _ => Kinds::ALL,
     };
+    /// A kernel for one core needs not look it up.
+    const CORE: Option<u8> = if CORES == 1 { Some(0) } else { None };
 }
 
 /// Whether any memory is reserved.

@@ -10,6 +10,8 @@ pub trait Known {
     const MODE: Option<Mode>;
     /// The kinds of events that a ring may have.
     const KINDS: Kinds = Kinds::ALL;
+    /// The number of the core.
+    const CORE: Option<u8> = None;
 }
 
 /// Nothing is known before the program runs.

@@ -133,7 +133,7 @@ pub struct Ring<'m, K = AtRunTime> {
     free: Range<*const Cell<u64>>,
     written: u64,
     lost: u64,
-    /// The number of the core, in its place in the upper half of an event's second word.
+    /// The number of the core, as [`in_word`] puts it.
     core: u32,
     header: &'m mut [u64; LINE_WORDS],
     costs: &'m mut [u64; Costs::KINDS],
@@ -148,6 +148,12 @@ pub struct Ring<'m, K = AtRunTime> {
     /// The place at which the free ones end.
     limit: usize,
     known: PhantomData<K>,
+}
+
+/// The number of a core in its place in the upper half of an event's second word.
+#[inline(always)]
+const fn in_word(core: u8) -> u32 {
+    (core as u32) << 24
 }
 
 // SAFETY: the cells are of memory that it has borrowed for itself, and it hands out none of them.
@@ -167,6 +173,7 @@ impl<'m, K: Known> Ring<'m, K> {
     pub fn known(memory: &'m mut [u64], mut settings: Settings) -> Option<Self> {
         settings.detail = K::DETAIL.unwrap_or(settings.detail);
         settings.mode = K::MODE.unwrap_or(settings.mode);
+        settings.core = K::CORE.unwrap_or(settings.core);
         settings.kinds = settings.detail.kinds(settings.kinds);
         let (header, rest) = memory.split_first_chunk_mut()?;
         let (second_line, rest) = rest.split_first_chunk_mut::<LINE_WORDS>()?;
@@ -200,7 +207,7 @@ impl<'m, K: Known> Ring<'m, K> {
             free: events.as_ptr_range(),
             written: 0,
             lost: 0,
-            core: u32::from(settings.core) << 24,
+            core: in_word(settings.core),
             header,
             costs,
             events,
@@ -303,7 +310,7 @@ impl<'m, K: Known> Ring<'m, K> {
         unsafe {
             // The number first: by it, a reader sees that the event is another one now.
             let halves = place.add(1).cast::<Cell<u32>>();
-            (*halves.add(1)).set((self.core | kind | u32::from(number)).to_le());
+            (*halves.add(1)).set((self.core() | kind | u32::from(number)).to_le());
             (*halves).set(subject.to_le());
             (*place).set(time.to_le());
             if self.detail() == Detail::Full {
@@ -390,6 +397,12 @@ impl<'m, K: Known> Ring<'m, K> {
     #[inline(always)]
     fn mode(&self) -> Mode {
         K::MODE.unwrap_or(self.settings.mode)
+    }
+
+    /// The number of the core, in its place.
+    #[inline(always)]
+    fn core(&self) -> u32 {
+        K::CORE.map_or(self.core, in_word)
     }
 
     #[inline(always)]

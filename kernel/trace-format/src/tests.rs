@@ -111,6 +111,7 @@ fn a_known_ring_is_as_one_of_which_nothing_is_known() {
     impl Known for Lite {
         const DETAIL: Option<Detail> = Some(Detail::Lite);
         const MODE: Option<Mode> = Some(Mode::Overwrite);
+        const CORE: Option<u8> = Some(3);
     }
     struct Full;
     impl Known for Full {
@@ -122,6 +123,7 @@ fn a_known_ring_is_as_one_of_which_nothing_is_known() {
         let memory = || Vec::leak(vec![0; HEADER + 5 * 4]);
         // What is known counts.
         let other = Settings {
+            core: K::CORE.map_or(settings.core, |core| core + 1),
             detail: Detail::Lite,
             mode: Mode::Stream,
             ..settings

@@ -125,7 +125,16 @@ fn traced(
     if !status.success() {
         bail!("this run left no trace; see above");
     }
+    if let Some(words) = told_of_trace(outcome, trace) {
+        say(&words);
+    }
     Ok(outcome)
+}
+
+/// Where the last events are of a run that has not succeeded: of a kernel that has panicked, or one that was stopped.
+fn told_of_trace(outcome: Outcome, trace: &Path) -> Option<String> {
+    let has_succeeded = matches!(outcome, Outcome::Success);
+    (!has_succeeded).then(|| format!("the kernel's events until then are in {}", trace.display()))
 }
 
 fn emulate(
@@ -305,6 +314,16 @@ mod tests {
             Outcome::Failure,
             "a crash of QEMU"
         );
+    }
+
+    #[test]
+    fn a_run_that_fails_or_is_stopped_says_where_its_events_are() {
+        let said = |outcome| told_of_trace(outcome, Path::new("run.trace"));
+        assert_eq!(said(Outcome::Success), None);
+        let words = "the kernel's events until then are in run.trace";
+        for outcome in [Outcome::Failure, Outcome::Timeout, Outcome::Interrupted] {
+            assert_eq!(said(outcome).as_deref(), Some(words));
+        }
     }
 
     #[test]

@@ -28,7 +28,7 @@ struct Picture {
     steps: &'static str,
 }
 
-const PICTURES: [Picture; 3] = [
+const PICTURES: [Picture; 4] = [
     Picture {
         name: "trace-whole",
         run: &[],
@@ -46,6 +46,12 @@ const PICTURES: [Picture; 3] = [
         run: &["--system", "mcipc", "--smp", "4"],
         size: (1100, 700),
         steps: "jump('budget ends'); await zoom(25); press('t');",
+    },
+    Picture {
+        name: "trace-rates",
+        run: &["--system", "rates", "--seconds", "20"],
+        size: (1200, 620),
+        steps: "",
     },
 ];
 

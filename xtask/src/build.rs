@@ -19,7 +19,7 @@ pub(crate) use bare_metal::{BareMetal, Side};
 pub(crate) use devices::options;
 pub(crate) use kernel::{CORES, Recipe, by_profile, prebuilt, prebuilt_stub};
 
-use crate::cli::{AbiOption, BuildArguments, Cores, Hardening, Kernel, LogLevel, Tracing};
+use crate::cli::{AbiOption, Cores, Hardening, ImageArguments, Kernel, LogLevel, Tracing};
 use crate::image::elf::Executable;
 use crate::platform::Platform;
 use crate::sdk::Sdk;
@@ -125,7 +125,12 @@ pub(crate) struct Built {
 }
 
 /// The command `build`.
-pub(crate) fn run(workspace: &Workspace, arguments: &BuildArguments) -> Result {
+pub(crate) fn run(workspace: &Workspace, arguments: &ImageArguments) -> Result {
+    let tracing = arguments.trace.then_some(&arguments.tracing);
+    if tracing.is_none() && arguments.tracing != Tracing::default() {
+        bail!("the kernel would write no trace events; add --trace");
+    }
+    let arguments = &arguments.build;
     let platform = Platform::load(workspace, &arguments.platform)?;
     let system = System::chosen(workspace, arguments.system.as_deref())?;
     system.require(&platform)?;
@@ -137,7 +142,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BuildArguments) -> Result {
         cores: arguments.cores,
         hardening: &arguments.hardening,
         log: None,
-        tracing: None,
+        tracing,
         root_task: RootTask::System(&system),
         loaded: false,
         bare: false,

@@ -41,7 +41,7 @@ pub(crate) enum Command {
     /// Make a Microkit SDK with kernels of this checkout, from an installed one or from its source.
     Microkit(MicrokitArguments),
     /// Build a boot image and print its path.
-    Build(BuildArguments),
+    Build(ImageArguments),
     /// Build a boot image and run it in QEMU.
     Qemu(QemuArguments),
     /// Connect gdb to the emulator that `qemu --gdb` has started, with symbols and commands of the kernel.
@@ -94,6 +94,17 @@ pub(crate) struct BuildArguments {
     pub(crate) cores: Cores,
     #[command(flatten)]
     pub(crate) hardening: Hardening,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ImageArguments {
+    #[command(flatten)]
+    pub(crate) build: BuildArguments,
+    /// Build the kernel with trace events, which it leaves in the memory of a board, for `cargo xtask trace collect`.
+    #[arg(long)]
+    pub(crate) trace: bool,
+    #[command(flatten)]
+    pub(crate) tracing: Tracing,
 }
 
 #[derive(Args, Debug)]
@@ -517,7 +528,22 @@ mod tests {
         let Command::Build(arguments) = cli.command else {
             panic!("not `build`")
         };
-        assert_eq!(arguments.abi, [AbiOption::Iommu, AbiOption::Vtx]);
+        assert_eq!(arguments.build.abi, [AbiOption::Iommu, AbiOption::Vtx]);
+    }
+
+    #[test]
+    fn events_are_chosen_only_of_an_image_that_is_traced() {
+        let image = |more: &[&str]| {
+            let call = ["cargo xtask", "build", "--keep", "last"].iter();
+            let Command::Build(arguments) = Cli::parse_from(call.chain(more)).command else {
+                panic!("not `build`")
+            };
+            arguments
+        };
+        assert!(image(&["--trace"]).trace);
+        let workspace = crate::workspace::Workspace::find().unwrap();
+        let error = crate::build::run(&workspace, &image(&[])).unwrap_err();
+        assert!(error.to_string().ends_with("add --trace"), "{error}");
     }
 
     #[test]

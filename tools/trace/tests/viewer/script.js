@@ -70,6 +70,37 @@
     expect(Math.abs(first.time(700) - at) < trace.ticks(0.01), "the wheel does not zoom at the pointer");
     press("0");
 
+    // The arrows do the same as letters.
+    const shows = (part) => Math.abs(length(first) / trace.ms(trace.end - trace.start) - part) < 0.01;
+    press("ArrowUp");
+    expect(shows(0.7), "the arrow up does not zoom in");
+    const here = first.from;
+    press("ArrowRight");
+    expect(first.from > here, "the arrow to the right does not move");
+    press("a");
+    expect(Math.abs(first.from - here) < trace.ticks(0.01), "A does not move back");
+    press("ArrowLeft");
+    expect(first.from < here, "the arrow to the left does not move");
+    press("s");
+    expect(shows(0.98), "S does not zoom out");
+    press("ArrowDown");
+    expect(shows(1), "the arrow down does not zoom out");
+
+    // The map at the top.
+    for (let i = 0; i < 3; i++) press("w");
+    pointer(first.map, "pointerdown", first.map.clientWidth * 0.75, 5);
+    const middle = (first.from + first.to) / 2 - trace.start;
+    expect(Math.abs(middle / (trace.end - trace.start) - 0.75) < 0.01, "a click on the map does not move there");
+    press("0");
+
+    // All threads, and the search.
+    press("l");
+    expect(page.everyThread, "L does not show all threads");
+    press("l");
+    press("/");
+    expect(document.activeElement.id === "search", "/ does not begin a search");
+    document.activeElement.blur();
+
     // What is what.
     const help = document.getElementById("keys");
     press("?");

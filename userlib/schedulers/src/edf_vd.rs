@@ -4,6 +4,7 @@
 use crate::admission::Admission;
 use crate::fraction::Fraction;
 use crate::task::{Criticality, Task};
+use crate::time::Duration;
 
 /// The sufficient test of EDF-VD for the virtual deadlines that the tasks have.
 ///
@@ -30,7 +31,7 @@ pub enum NotAccepted {
 
 /// The utilisations that the test needs.
 #[derive(Clone, Copy)]
-struct Shares {
+pub(crate) struct Shares {
     /// Of the low tasks.
     low: Fraction,
     /// Of the high tasks in low mode.
@@ -44,7 +45,7 @@ struct Shares {
 }
 
 impl Shares {
-    fn of(tasks: impl Iterator<Item = Task>) -> Self {
+    pub(crate) fn of(tasks: impl Iterator<Item = Task>) -> Self {
         let none = Fraction::ZERO;
         let mut shares = Self {
             low: none,
@@ -72,16 +73,15 @@ impl Shares {
         }
         shares
     }
-}
 
-impl EdfVd {
-    /// Sets the virtual deadlines of the high tasks: x times their periods, with the least x that keeps all
-    /// deadlines in low mode, rounded up. If no virtual ones are needed, the deadlines stay, and so that the
-    /// mode never switches the high tasks get their budgets of high mode in both.
-    pub fn set_virtual_deadlines(self, tasks: &mut [Task]) -> Result<(), NotAccepted> {
-        let shares = Shares::of(tasks.iter().copied());
-        let plain = shares.low.plus(shares.high).is_at_most_one();
-        for task in &mut *tasks {
+    /// Sets the virtual deadlines of tasks that have these shares when their deadlines are shorter by the latency.
+    pub(crate) fn set_virtual_deadlines(
+        self,
+        tasks: &mut [Task],
+        latency: Duration,
+    ) -> Result<(), NotAccepted> {
+        let plain = self.low.plus(self.high).is_at_most_one();
+        for task in tasks {
             let Criticality::High {
                 budget,
                 virtual_deadline,
@@ -93,10 +93,24 @@ impl EdfVd {
                 *virtual_deadline = task.deadline;
                 task.budget = *budget;
             } else {
-                let scaled = shares.high_in_low.scale(shares.low, task.period);
-                *virtual_deadline = scaled.ok_or(NotAccepted::LowMode)?;
+                let period = task.period - latency;
+                let scaled = self.high_in_low.scale(self.low, period);
+                *virtual_deadline = scaled.ok_or(NotAccepted::LowMode)? + latency;
             }
         }
+        Ok(())
+    }
+}
+
+impl EdfVd {
+    /// Sets the virtual deadlines of the high tasks: x times their periods, with the least x that keeps all
+    /// deadlines in low mode, rounded up. If no virtual ones are needed, the deadlines stay, and so that the
+    /// mode never switches the high tasks get their budgets of high mode in both.
+    ///
+    /// The least x leaves no time for a scheduler: [`Charged`](crate::Charged) has the same function with overheads.
+    pub fn set_virtual_deadlines(self, tasks: &mut [Task]) -> Result<(), NotAccepted> {
+        let shares = Shares::of(tasks.iter().copied());
+        shares.set_virtual_deadlines(tasks, Duration(0))?;
         self.test(1, tasks.iter().copied())
     }
 }

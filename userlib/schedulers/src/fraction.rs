@@ -39,7 +39,8 @@ impl Fraction {
         };
         exact().unwrap_or_else(|| {
             let (one, two) = (self.rounded_up(), other.rounded_up());
-            Self::reduced((one.over * two.over).div_ceil(one.under), one.under)
+            let over = one.over.saturating_mul(two.over);
+            Self::reduced(over.div_ceil(one.under), one.under)
         })
     }
 
@@ -102,7 +103,10 @@ impl Fraction {
             under /= 2;
         }
         Self {
-            over: whole * UNDER + (rest * UNDER).div_ceil(under),
+            // More than 2^68 processors count as so many, which are more than there are.
+            over: whole
+                .saturating_mul(UNDER)
+                .saturating_add((rest * UNDER).div_ceil(under)),
             under: UNDER,
         }
     }

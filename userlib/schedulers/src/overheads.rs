@@ -1,6 +1,7 @@
 //! What a scheduler costs, charged to the tasks before they are tested.
 
 use crate::admission::Admission;
+use crate::edf_vd::{EdfVd, NotAccepted, Shares};
 use crate::fraction::Fraction;
 use crate::task::{Criticality, Task};
 use crate::time::Duration;
@@ -60,22 +61,57 @@ impl<T: Admission> Admission for Charged<T> {
     }
 }
 
+impl Charged<EdfVd> {
+    /// Sets the virtual deadlines of the high tasks as [`EdfVd::set_virtual_deadlines`] does, with time for overheads.
+    pub fn set_virtual_deadlines(self, tasks: &mut [Task]) -> Result<(), NotCharged<NotAccepted>> {
+        for task in &mut *tasks {
+            if let Criticality::High {
+                virtual_deadline, ..
+            } = &mut task.criticality
+            {
+                *virtual_deadline = task.deadline;
+            }
+        }
+        let shares = {
+            let all = tasks.iter().copied();
+            let charge = self.overheads.charge(1, all.clone());
+            if !all.clone().all(|task| charge(task).is_some()) {
+                return Err(NotCharged::Scheduler);
+            }
+            Shares::of(all.filter_map(charge))
+        };
+        let latency = self.overheads.latency();
+        let set = shares.set_virtual_deadlines(tasks, latency);
+        set.map_err(NotCharged::Tasks)?;
+        self.test(1, tasks.iter().copied())
+    }
+}
+
 impl Overheads {
+    /// A turn of the scheduler that releases nothing.
+    fn turn(self) -> Duration {
+        self.release_latency + self.schedule + self.context_switch
+    }
+
+    /// How late a release may be seen: another event may have come just before it.
+    fn latency(self) -> Duration {
+        self.release_latency + self.turn()
+    }
+
     /// Adds overheads to one of these tasks; none if they leave no time for it.
     pub(crate) fn charge(
         self,
         cores: usize,
         tasks: impl Iterator<Item = Task> + Clone,
     ) -> impl Fn(Task) -> Option<Task> + Copy {
-        let turn = self.release_latency + self.schedule + self.context_switch;
+        let turn = self.turn();
         let release = turn + self.release;
         let share = |task: Task| Fraction::of(release, task.period);
         let shares = tasks
             .clone()
             .map(share)
             .fold(Fraction::ZERO, Fraction::plus);
-        // Another event may have come just before a release.
-        let latency = self.release_latency + turn;
+        let latency = self.latency();
         let burst = tasks.fold(latency, |sum, _| sum + release);
         // Beside its release: a look at its budget just before its end, and the end.
         let own = turn + turn + burst;

@@ -122,6 +122,17 @@ impl Entry {
         self.next = self.next + Duration(missed * period);
     }
 
+    /// Takes the job, which ends. Releases that passed while it was in the background are left out: their deadlines would be
+    /// too early for what the other tasks expect. A sporadic task has none that it could have missed.
+    #[inline]
+    fn end_job(&mut self, now: Instant) -> Option<Job> {
+        let job = self.job.take()?;
+        if job.effective == Instant::NEVER && self.task.arrivals != Arrivals::Sporadic {
+            self.drop_releases(now);
+        }
+        Some(job)
+    }
+
     /// The next release, if it is known.
     fn next_release(&self) -> Option<Instant> {
         (self.task.arrivals != Arrivals::Sporadic).then_some(self.next)
@@ -264,11 +275,7 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
     #[inline]
     pub fn complete(&mut self, id: TaskId, now: Instant) -> Result<Completion, Error> {
         let entry = self.entry_mut(id)?;
-        let job = entry.job.take().ok_or(Error::NoJob)?;
-        // Releases that passed meanwhile would have deadlines too early for what the other tasks expect.
-        if job.effective == Instant::NEVER {
-            entry.drop_releases(now);
-        }
+        let job = entry.end_job(now).ok_or(Error::NoJob)?;
         let next = entry.next_release();
         self.withdraw(id, Running::Nothing);
         if let Some(next) = next {
@@ -340,7 +347,7 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
     pub fn decide(&mut self, now: Instant, act: &mut impl FnMut(Action)) -> Instant {
         for core in 0..CORES {
             if self.cores[core].remaining == Duration(0) {
-                self.handle_overrun(core, act);
+                self.handle_overrun(core, now, act);
             }
         }
         if self.mode == Mode::High {
@@ -431,10 +438,10 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
     }
 
     /// Ends the task's job before its completion.
-    fn abort(&mut self, id: TaskId, act: &mut dyn FnMut(Action)) {
+    fn abort(&mut self, id: TaskId, now: Instant, act: &mut dyn FnMut(Action)) {
         self.withdraw(id, Running::Stale);
         if let Ok(entry) = self.entry_mut(id) {
-            entry.job = None;
+            let _ended = entry.end_job(now);
             if let Some(next) = entry.next_release() {
                 self.releases.set(id, next);
             }
@@ -444,7 +451,7 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
 
     /// Applies the overrun policy of the job that runs on this core.
     #[cold]
-    fn handle_overrun(&mut self, core: Core, act: &mut dyn FnMut(Action)) {
+    fn handle_overrun(&mut self, core: Core, now: Instant, act: &mut dyn FnMut(Action)) {
         let Running::Job(id) = self.cores[core].scheduled else {
             return;
         };
@@ -455,25 +462,26 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
         let switches = entry.task.high_budget() > Some(entry.task.budget);
         act(Action::Overrun { task: id });
         if self.mode == Mode::Low && switches {
-            self.switch_to_high(act);
+            self.switch_to_high(now, act);
         } else {
-            self.apply_overrun(core, id, act);
+            self.apply_overrun(core, id, now, act);
         }
     }
 
-    fn apply_overrun(&mut self, core: Core, id: TaskId, act: &mut dyn FnMut(Action)) {
+    fn apply_overrun(&mut self, core: Core, id: TaskId, now: Instant, act: &mut dyn FnMut(Action)) {
         let Ok(entry) = self.entry_mut(id) else {
             return;
         };
         let overrun = entry.task.overrun;
         let remaining = &mut self.cores[core].remaining;
         match overrun {
-            Overrun::Abort => self.abort(id, act),
+            Overrun::Abort => self.abort(id, now, act),
             Overrun::Extend(by) => *remaining = *remaining + by,
             Overrun::Count => *remaining = Duration::UNLIMITED,
             Overrun::Lower => {
                 *remaining = Duration::UNLIMITED;
-                // It has a job, which runs.
+                // It has a job, which runs. A section would keep the core for it.
+                let _ended = self.set_non_preemptible(id, false);
                 let _lowered = self.set_deadline(id, Instant::NEVER);
             }
         }

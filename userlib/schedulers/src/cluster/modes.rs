@@ -70,7 +70,7 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
     }
 
     /// Switches to high mode, as the first overrun of a high task does; a no-operation in high mode.
-    pub fn switch_to_high(&mut self, act: &mut dyn FnMut(Action)) {
+    pub fn switch_to_high(&mut self, now: Instant, act: &mut dyn FnMut(Action)) {
         if self.mode == Mode::High {
             return;
         }
@@ -85,7 +85,7 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
                 continue;
             };
             let Some(effective) = timing.effective else {
-                self.abort(id, act);
+                self.abort(id, now, act);
                 continue;
             };
             // A job that an overrun has put into the background stays there.

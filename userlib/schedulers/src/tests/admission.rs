@@ -22,30 +22,61 @@ fn keeps(tasks: &[Task]) -> bool {
         cluster.add(*task, Instant(0), &Unchecked).unwrap();
     }
     let mut simulation = Simulation::new(cluster);
-    // The periods divide 720; after twice that, a job that is not completed is late as well.
-    simulation.run(1440, |id| tasks[id.index()].budget.0);
+    // Long enough that a job that is not completed is late as well.
+    simulation.run(4 * HYPERPERIOD, |id| tasks[id.index()].budget.0);
     simulation.late.is_empty()
+}
+
+/// All periods divide this.
+const HYPERPERIOD: u64 = 360;
+
+/// Two to four tasks, whose deadlines are at most so many periods.
+fn random_tasks(random: &mut Rand64, periods: u64) -> Vec<Task> {
+    const PERIODS: [u64; 10] = [4, 5, 6, 8, 9, 10, 12, 15, 20, 24];
+    let count = random.rand_range(2..5) as usize;
+    let tasks = (0..count).map(|_| {
+        let period = PERIODS[random.rand_range(0..10) as usize];
+        let budget = random.rand_range(1..(period / 2).max(2));
+        let deadline = random.rand_range(budget..periods * period + 1);
+        task(period, deadline, budget)
+    });
+    tasks.collect()
 }
 
 #[test]
 fn the_test_is_exact() {
-    const PERIODS: [u64; 10] = [4, 5, 6, 8, 9, 10, 12, 15, 20, 24];
     let mut random = Rand64::new(3);
     let mut accepted = 0;
     for _ in 0..300 {
-        let count = random.rand_range(2..5) as usize;
-        let tasks: Vec<_> = (0..count)
-            .map(|_| {
-                let period = PERIODS[random.rand_range(0..10) as usize];
-                let budget = random.rand_range(1..(period / 2).max(2));
-                task(period, random.rand_range(budget..period + 1), budget)
-            })
-            .collect();
+        let tasks = random_tasks(&mut random, 1);
         let test = OneCore.test(1, tasks.iter().copied());
         assert_eq!(test.is_ok(), keeps(&tasks), "{test:?}: {tasks:?}");
         accepted += usize::from(test.is_ok());
     }
     assert!((60..240).contains(&accepted), "{accepted}");
+}
+
+/// Of tasks that do not need more than the core: if others are late, then perhaps not before the end of the simulation.
+#[test]
+fn it_is_exact_if_deadlines_are_after_periods() {
+    let mut random = Rand64::new(4);
+    let (mut accepted, mut refused) = (0, 0);
+    for _ in 0..600 {
+        let tasks = random_tasks(&mut random, 2);
+        let needs = tasks
+            .iter()
+            .map(|task| task.budget.0 * HYPERPERIOD / task.period.0);
+        if needs.sum::<u64>() > HYPERPERIOD {
+            continue;
+        }
+        let test = OneCore.test(1, tasks.iter().copied());
+        assert_eq!(test.is_ok(), keeps(&tasks), "{test:?}: {tasks:?}");
+        match test {
+            Ok(()) => accepted += 1,
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(accepted > 10 && refused > 10, "{accepted}, {refused}");
 }
 
 #[test]

@@ -143,11 +143,60 @@ fn virtual_deadlines_follow_from_the_utilisations() {
     tasks[1] = high(40, 21, 30);
     let refused = EdfVd.set_virtual_deadlines(&mut tasks);
     assert_eq!(refused, Err(NotAccepted::LowMode));
+    // They need more than 2^68 cores.
+    let mut many = [Task::periodic(Duration(1), Duration::UNLIMITED); 18];
+    many[17] = high(40, 10, 30);
+    let refused = EdfVd.set_virtual_deadlines(&mut many);
+    assert_eq!(refused, Err(NotAccepted::LowMode));
     // Together at most 1: the deadlines stay.
     tasks[1] = high(40, 10, 20);
     EdfVd.set_virtual_deadlines(&mut tasks).unwrap();
     assert_eq!(tasks[1].low_deadline(), Duration(40));
     assert_eq!(tasks[1].budget, Duration(20));
+}
+
+/// Releases that have passed while a job was in the background are left out when it is aborted, as when it is completed: they
+/// would have the earliest deadlines of all.
+#[test]
+fn an_abort_in_the_background_leaves_no_releases_behind() {
+    let mut cluster = Cluster::<1, 8>::new(LowTasks::Background);
+    let low = Task {
+        overrun: Overrun::Abort,
+        ..Task::periodic(Duration(20), Duration(10))
+    };
+    let critical = Task {
+        criticality: Criticality::High {
+            budget: Duration(60),
+            virtual_deadline: Duration(15),
+        },
+        ..Task::periodic(Duration(100), Duration(10))
+    };
+    let [low, critical] =
+        [low, critical].map(|task| cluster.add(task, Instant(0), &Unchecked).unwrap());
+    let decide = |cluster: &mut Cluster<1, 8>, now| {
+        let mut actions = Vec::new();
+        let next = cluster.decide(Instant(now), &mut |action| actions.push(action));
+        (actions, next)
+    };
+    let dispatch = |task| Action::Dispatch { core: 0, task };
+    assert_eq!(decide(&mut cluster, 0).0, [dispatch(critical)]);
+    cluster.charge(0, Duration(10));
+    decide(&mut cluster, 10);
+    assert_eq!(cluster.mode(), Mode::High);
+    cluster.charge(0, Duration(50));
+    cluster.complete(critical, Instant(60)).unwrap();
+    let switched = Action::Switched(Mode::Low);
+    assert_eq!(decide(&mut cluster, 60).0, [switched, dispatch(low)]);
+    cluster.charge(0, Duration(10));
+    let (actions, next) = decide(&mut cluster, 70);
+    let aborted = Action::Aborted { task: low };
+    let expected = [
+        Action::Overrun { task: low },
+        aborted,
+        Action::Idle { core: 0 },
+    ];
+    assert_eq!(actions, expected);
+    assert_eq!(next, Instant(80));
 }
 
 /// Runs the set at the limit; the high task's second job, and no other, overruns.

@@ -165,6 +165,41 @@ fn overruns_follow_the_policy() {
     assert_eq!(run(Overrun::Count), (vec![], Instant::NEVER));
 }
 
+/// Its budget has ended: a section does not keep the core for it.
+#[test]
+fn a_job_in_the_background_leaves_its_section() {
+    let mut cluster = Cluster::<1, 8>::new(LowTasks::Stop);
+    let [first, second] = [100, 200].map(|deadline| {
+        let task = sporadic(deadline, 10, Overrun::Lower);
+        cluster.add(task, Instant(0), &Unchecked).unwrap()
+    });
+    for id in [first, second] {
+        cluster.arrive(id, Instant(0)).unwrap();
+    }
+    assert_eq!(decide(&mut cluster, 0), [dispatch(0, first)]);
+    cluster.set_non_preemptible(first, true).unwrap();
+    cluster.charge(0, Duration(10));
+    assert_eq!(
+        decide(&mut cluster, 10),
+        [Action::Overrun { task: first }, dispatch(0, second)]
+    );
+}
+
+#[test]
+fn after_a_job_in_the_background_a_sporadic_one_need_not_wait() {
+    let mut cluster = Cluster::<1, 8>::new(LowTasks::Stop);
+    let task = sporadic(100, 10, Overrun::Lower);
+    let id = cluster.add(task, Instant(0), &Unchecked).unwrap();
+    cluster.arrive(id, Instant(0)).unwrap();
+    decide(&mut cluster, 0);
+    cluster.charge(0, Duration(10));
+    assert_eq!(decide(&mut cluster, 10), [Action::Overrun { task: id }]);
+    cluster.complete(id, Instant(250)).unwrap();
+    // More than a period after the last release.
+    cluster.arrive(id, Instant(260)).unwrap();
+    assert_eq!(decide(&mut cluster, 260), [dispatch(0, id)]);
+}
+
 #[test]
 fn an_early_arrival_waits_for_the_period() {
     let (mut cluster, ids) = cluster::<1>(&[100]);

@@ -3,8 +3,8 @@
 use oorandom::Rand64;
 
 use crate::{
-    Action, Admission, Arrivals, Charged, Cluster, Duration, Instant, LowTasks, NotCharged,
-    OneCore, Overheads, Refusal, Task, TaskId, Unchecked, Unschedulable,
+    Action, Admission, Arrivals, Charged, Cluster, Criticality, Duration, EdfVd, Instant, LowTasks,
+    NotAccepted, NotCharged, OneCore, Overheads, Refusal, Task, TaskId, Unchecked, Unschedulable,
 };
 
 const COSTS: Overheads = Overheads {
@@ -166,6 +166,50 @@ fn no_overhead_is_ignored() {
             assert!(one.deadline <= before.deadline, "{place}");
         }
     }
+}
+
+/// The least virtual deadlines leave no time for anything else in low mode.
+#[test]
+fn virtual_deadlines_leave_time_for_overheads() {
+    let criticality = Criticality::High {
+        budget: Duration(28_000),
+        virtual_deadline: Duration(0),
+    };
+    let mut tasks = [
+        Task::periodic(Duration(20_000), Duration(8_000)),
+        Task {
+            criticality,
+            ..Task::periodic(Duration(40_000), Duration(9_000))
+        },
+    ];
+    let charged = Charged {
+        overheads: COSTS,
+        test: EdfVd,
+    };
+    EdfVd.set_virtual_deadlines(&mut tasks).unwrap();
+    // 15,000, rounded up.
+    let least = tasks[1].low_deadline();
+    assert!(least <= Duration(15_001), "{least:?}");
+    let refused = charged.test(1, tasks.into_iter());
+    assert_eq!(refused, Err(NotCharged::Tasks(NotAccepted::LowMode)));
+    charged.set_virtual_deadlines(&mut tasks).unwrap();
+    let longer = tasks[1].low_deadline();
+    assert!(longer > least && longer < Duration(15_500), "{longer:?}");
+    // These fit together with the budgets of high mode, but not with overheads.
+    let mut tasks = [(500, 200), (1_000, 300)]
+        .map(|(period, budget)| Task::periodic(Duration(period), Duration(budget)));
+    tasks[1].criticality = Criticality::High {
+        budget: Duration(550),
+        virtual_deadline: Duration(1_000),
+    };
+    EdfVd.set_virtual_deadlines(&mut tasks).unwrap();
+    assert_eq!(tasks[1].budget, Duration(550));
+    let refused = charged.set_virtual_deadlines(&mut tasks);
+    assert_eq!(refused, Err(NotCharged::Tasks(NotAccepted::LowMode)));
+    // The scheduler takes as long as the deadline.
+    tasks[0].deadline = Duration(21);
+    let refused = charged.set_virtual_deadlines(&mut tasks);
+    assert_eq!(refused, Err(NotCharged::Scheduler));
 }
 
 #[test]

@@ -156,10 +156,12 @@ fn analysed(
         Policy::EdfVd => {
             let found = edf::virtual_deadlines(&charged)?;
             if let Some(deadlines) = &found.value {
-                for (row, deadline) in rows.iter_mut().zip(&deadlines.deadlines) {
-                    row.note += &format!(
+                for (place, deadline) in deadlines.deadlines.iter().enumerate() {
+                    // The release latency came off it.
+                    let latency = own[place].deadline() - charged[place].deadline();
+                    rows[place].note += &format!(
                         " Its virtual deadline is {}.",
-                        crate::report::shown(*deadline)
+                        crate::report::shown(*deadline + latency)
                     );
                 }
             }

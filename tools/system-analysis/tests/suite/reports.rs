@@ -249,6 +249,30 @@ job = { cost = "5 ms", period = "50 ms" }
     );
 }
 
+/// What the report tells is what a program sets: overheads come off it as they come off other deadlines.
+#[test]
+fn virtual_deadlines_count_from_releases() {
+    let text = r#"
+[component.brake]
+slice = "1 s"
+criticality = 1
+scheduler = "s"
+job = { cost = ["20 ms", "60 ms"], period = "100 ms" }
+[component.display]
+slice = "1 s"
+scheduler = "s"
+job = { cost = "18 ms", period = "40 ms" }
+[scheduler.s]
+policy = "edf-vd"
+decision = "50 us"
+"#;
+    let found = report(text);
+    assert!(found.holds, "{}", found.text());
+    let display = found.rows.iter().find(|row| row.name == "display");
+    let note = &display.unwrap().note;
+    assert!(note.contains("Its virtual deadline is 40 ms."), "{note}");
+}
+
 /// A release takes a decision although it preempts nothing, and a budget is looked at before it ends: with three decisions of
 /// 200 us for each job, these tasks need 104 % of the core.
 #[test]

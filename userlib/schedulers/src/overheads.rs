@@ -80,7 +80,7 @@ impl Charged<EdfVd> {
             }
             Shares::of(all.filter_map(charge))
         };
-        let latency = self.overheads.latency();
+        let latency = self.overheads.latency(1);
         let set = shares.set_virtual_deadlines(tasks, latency);
         set.map_err(NotCharged::Tasks)?;
         self.test(1, tasks.iter().copied())
@@ -88,14 +88,19 @@ impl Charged<EdfVd> {
 }
 
 impl Overheads {
-    /// A turn of the scheduler that releases nothing.
-    fn turn(self) -> Duration {
-        self.release_latency + self.schedule + self.context_switch
+    /// A turn of the scheduler that releases nothing. On several cores it may let a job run on another one, for which it takes
+    /// its own core, too.
+    fn turn(self, cores: usize) -> Duration {
+        let turn = self.release_latency + self.schedule + self.context_switch;
+        match cores {
+            0 | 1 => turn,
+            _ => turn + self.remote_reschedule,
+        }
     }
 
     /// How late a release may be seen: another event may have come just before it.
-    fn latency(self) -> Duration {
-        self.release_latency + self.turn()
+    fn latency(self, cores: usize) -> Duration {
+        self.release_latency + self.turn(cores)
     }
 
     /// Adds overheads to one of these tasks; none if they leave no time for it.
@@ -104,14 +109,14 @@ impl Overheads {
         cores: usize,
         tasks: impl Iterator<Item = Task> + Clone,
     ) -> impl Fn(Task) -> Option<Task> + Copy {
-        let turn = self.turn();
+        let turn = self.turn(cores);
         let release = turn + self.release;
         let share = |task: Task| Fraction::of(release, task.period);
         let shares = tasks
             .clone()
             .map(share)
             .fold(Fraction::ZERO, Fraction::plus);
-        let latency = self.latency();
+        let latency = self.latency(cores);
         let burst = tasks.fold(latency, |sum, _| sum + release);
         // Beside its release: a look at its budget just before its end, and the end.
         let own = turn + turn + burst;

@@ -37,8 +37,9 @@ pub enum Releases {
     Handler,
     /// A handler on a core of its own.
     OwnCore,
-    /// A scheduler that is a thread: for each event it takes the core for a pass, with a decision and a switch, whether it
-    /// preempts a job or not; and it looks at a budget just before that can end.
+    /// A scheduler that is a thread: for each event it takes its core for a pass, with a decision and a switch, whether it
+    /// preempts a job or not; on several cores also for what it does to another one. And it looks at a budget just before that
+    /// can end.
     Thread,
 }
 
@@ -171,11 +172,15 @@ pub fn charge(
     }
     let o = overheads;
     let decision = o.schedule + fault::unless(Fault::Switches, o.context_switch);
+    let remote = match cores {
+        0 | 1 => Time::ZERO,
+        _ => o.remote_reschedule,
+    };
     // What a release takes of the job's core.
     let release = match o.releases {
         Releases::Handler => o.release,
         Releases::OwnCore => Time::ZERO,
-        Releases::Thread => o.release + fault::unless(Fault::Passes, decision),
+        Releases::Thread => o.release + fault::unless(Fault::Passes, decision + remote),
     };
     let of_tick = o.tick.over(o.tick_period);
     let shares = tasks.iter().map(|task| release.over(task.period()));
@@ -207,9 +212,8 @@ pub fn charge(
     let handlers = handlers * Time::of(times).ratio();
     let elsewhere = match o.releases {
         Releases::OwnCore => o.remote_reschedule + o.release,
-        Releases::Thread if cores > 1 => o.remote_reschedule * 2,
-        Releases::Handler if cores > 1 => o.remote_reschedule,
-        _ => Time::ZERO,
+        Releases::Thread => remote * 2,
+        Releases::Handler => remote,
     };
     let charged = tasks.iter().enumerate().map(|(place, task)| {
         let others = reload
@@ -289,19 +293,22 @@ mod tests {
         let overheads = Overheads::from_names(named(), Releases::Thread).unwrap();
         let reload = [ns(10_000), ns(20_000)];
         let handlers = 5_000.0 + 10_000.0 + 2.0 * 9_000.0;
-        let cost = |cost: f64, reload: f64, times: f64| {
-            ((cost + 2.0 * 9_000.0 + reload + times * handlers) / 0.99365).ceil() as u64
+        let cost = |cost: f64, reload: f64| {
+            ((cost + 2.0 * 9_000.0 + reload + handlers) / 0.99365).ceil() as u64
         };
         let charged = charge(&tasks(), &reload, &overheads, 1).unwrap();
         assert_eq!(charged.method.name, PASSES.name);
         let charged = charged.value;
-        assert_eq!(charged[0].cost(), ns(cost(1e6, 20_000.0, 1.0)));
-        assert_eq!(charged[1].cost(), ns(cost(3e6, 10_000.0, 1.0)));
+        assert_eq!(charged[0].cost(), ns(cost(1e6, 20_000.0)));
+        assert_eq!(charged[1].cost(), ns(cost(3e6, 10_000.0)));
         assert_eq!(charged[0].period(), ns(9_990_000));
         assert_eq!(charged[1].deadline(), ns(19_990_000));
         let on_two = charge(&tasks(), &reload, &overheads, 2).unwrap().value;
-        let remote = ns(2 * 6_000);
-        assert_eq!(on_two[0].cost(), ns(cost(1e6, 20_000.0, 2.0)) + remote);
+        // A pass takes 6000 more for the other core, so that u = 1 - 0.005 - 0.0015 - 0.00075 = 0.99275.
+        let handlers = 5_000.0 + 16_000.0 + 2.0 * 15_000.0;
+        let cost = (1e6 + 2.0 * 15_000.0 + 20_000.0 + 2.0 * handlers) / 0.99275;
+        assert_eq!(on_two[0].cost(), ns(cost.ceil() as u64 + 2 * 6_000));
+        assert_eq!(on_two[1].deadline(), ns(19_984_000));
     }
 
     /// Every single overhead makes some cost larger or some deadline shorter.

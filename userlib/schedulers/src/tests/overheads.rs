@@ -168,6 +168,26 @@ fn no_overhead_is_ignored() {
     }
 }
 
+/// Each release may be one on another core, for which the scheduler takes its own: so a job there loses that much, too, and not
+/// only for its own reschedules.
+#[test]
+fn a_turn_for_another_core_takes_the_own_one() {
+    let tasks = [Task::periodic(Duration(10_000), Duration(1_000)); 3];
+    let costs = Overheads {
+        remote_reschedule: Duration(50),
+        ..NONE
+    };
+    let charge = costs.charge(2, tasks.into_iter());
+    // Two turns, twice one before the release and those of three releases, divided by 1 - 3 * 50 / 10,000; and its own.
+    let expected = Task {
+        budget: Duration((1_500_u64 * 10_000).div_ceil(9_850) + 100),
+        period: Duration(9_950),
+        deadline: Duration(9_950),
+        ..tasks[0]
+    };
+    assert_eq!(charge(tasks[0]), Some(expected));
+}
+
 /// The least virtual deadlines leave no time for anything else in low mode.
 #[test]
 fn virtual_deadlines_leave_time_for_overheads() {

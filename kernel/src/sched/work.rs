@@ -84,10 +84,10 @@ impl<A: Arch> Scheduler<A> {
     }
 
     /// The timer has expired at the end of the budget or of the domain's turn, which does not stop a late request, and is
-    /// off. A thread that is due and would preempt does.
+    /// off. A thread that is due and would preempt does; after the domain's turn there is none.
     #[cold]
     fn is_late_request_preempted(&mut self) -> bool {
-        self.is_overdue() || self.arch.other_interrupt_pending()
+        !self.domain_expired() && self.is_overdue() || self.arch.other_interrupt_pending()
     }
 
     fn is_preemption_point_due(&mut self, work: usize) -> bool {

@@ -70,6 +70,18 @@ impl Late {
         (self.machine).on(THERE, |machine| machine.wait(waiter, notification));
         (notification, waiter)
     }
+
+    /// From now on, the turns of all threads last 200 ticks, with turns of 1000 ticks of another domain between them.
+    #[cfg(feature = "domains")]
+    fn limit_turns(&mut self) {
+        let mut invoke = |method, words: &[usize]| {
+            let answer = self.machine.invoke(abi::slots::DOMAIN, method, words, &[]);
+            assert_eq!(answer, Ok(vec![]));
+        };
+        invoke(Method::DomainScheduleConfigure, &[0, 0, 200]);
+        invoke(Method::DomainScheduleConfigure, &[1, 1, 1000]);
+        invoke(Method::DomainScheduleSetStart, &[0]);
+    }
 }
 
 /// From now on, a core waits for the entry lock at each system call. Returns how many there were.
@@ -247,13 +259,7 @@ fn a_late_sender_has_too_little_for_a_threshold() {
 fn a_request_is_made_although_the_wait_for_it_took_the_turn() {
     let mut late = Late::with(Budget::slice(10_000));
     let (notification, waiter) = late.signal_for_there();
-    let mut invoke = |method, words: &[usize]| {
-        let answer = late.machine.invoke(abi::slots::DOMAIN, method, words, &[]);
-        assert_eq!(answer, Ok(vec![]));
-    };
-    invoke(Method::DomainScheduleConfigure, &[0, 0, 200]);
-    invoke(Method::DomainScheduleConfigure, &[1, 1, 1000]);
-    invoke(Method::DomainScheduleSetStart, &[0]);
+    late.limit_turns();
     late.make(|machine, task| machine.signal(task, notification));
     assert_eq!(late.machine.state(waiter), State::Runnable);
     assert_eq!(late.running(), "none");
@@ -327,4 +333,18 @@ fn a_late_request_is_preempted_for_a_higher_priority_thread_that_is_due() {
     assert_eq!(late.running(), "task");
     assert_eq!(configure_late(&mut late), 0);
     assert_eq!(late.running(), "urgent");
+}
+
+/// Such a thread cannot run any more if the turn of its domain is over.
+#[cfg(feature = "domains")]
+#[test]
+fn a_late_request_is_not_preempted_for_a_due_thread_whose_turn_is_over() {
+    let mut late = Late::with(Budget::slice(10_000));
+    let urgent = Spec::new("urgent", 50).budget(Budget::new(20, 200));
+    (late.machine).spawn_on(HERE, urgent);
+    late.advance(30);
+    late.limit_turns();
+    assert_eq!(late.running(), "task");
+    assert_eq!(configure_late(&mut late), 7);
+    assert_eq!(late.running(), "none");
 }

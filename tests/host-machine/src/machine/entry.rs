@@ -98,13 +98,21 @@ impl Machine {
         }
     }
 
-    /// Lets time pass without a timer interrupt: the interrupt is late, and any other kernel entry
-    /// comes first.
+    /// Lets time pass without a timer interrupt: the interrupt is late, and a fault or another interrupt comes first. For
+    /// a system call see [`Machine::stall_before_call`].
     pub fn stall(&mut self, ticks: u64) {
         let now = self.kernel.arch.time.get();
         let end = now + Ticks(ticks);
         self.note_slice(now, end);
         self.kernel.arch.time.set(end);
+    }
+
+    /// Lets time pass before the next system call: the timer interrupt is late, and the call comes first.
+    pub fn stall_before_call(&mut self, ticks: u64) {
+        let mut left = ticks;
+        self.before_calls = Some(Box::new(move |machine| {
+            machine.stall(std::mem::take(&mut left));
+        }));
     }
 
     /// Lets time pass until `done` holds.

@@ -397,6 +397,23 @@ fn interrupts_are_short() {
     assert!(scene.machine.runs(scene.server));
 }
 
+#[test]
+fn interrupts_without_a_notification_or_a_current_thread_are_not_short() {
+    let mut scene = Scene::new(9, true);
+    let handler = scene.machine.issue_irq(1).unwrap();
+    assert!(!scene.is_fast(|scene| scene.machine.raise(kernel::arch::Irq(1))));
+    let (client, server, notification) = (scene.client, scene.server, scene.notification);
+    let (set, acknowledge) = (Method::IrqSetIrqHandler, Method::IrqAckIrq);
+    (scene.machine.invoke(handler, set, &[], &[notification])).unwrap();
+    (scene.machine.invoke(handler, acknowledge, &[], &[])).unwrap();
+    scene.machine.send(client, scene.endpoint, &words(0));
+    scene.machine.wait(server, notification);
+    scene.machine.suspend(client);
+    assert_eq!(scene.machine.running(), "none");
+    assert!(!scene.is_fast(|scene| scene.machine.raise(kernel::arch::Irq(1))));
+    assert!(scene.machine.runs(server));
+}
+
 /// A thread that has used its budget and is due for replenishment while the client runs.
 pub(super) fn with_a_thread_due(scene: &mut Scene, priority: u8) -> Task {
     let spec = Spec::new("due", priority).budget(Budget::new(100, 1000));

@@ -144,7 +144,9 @@ fn a_call_with_a_limit_and_a_capability_is_not_short() {
 
 /// Break one condition of the reply each, while the server works.
 const REPLIES: [(&str, Break); 8] = [
-    ("a limit that is reached", |scene| scene.machine.stall(30)),
+    ("a limit that is reached", |scene| {
+        scene.machine.stall_before_call(30);
+    }),
     ("no budget", |scene| {
         scene.budget(Budget::new(30, 1000));
         scene.machine.advance(15);

@@ -64,7 +64,7 @@ const REPLIES: [(&str, Break); 6] = [
         scene.machine.spawn(spec);
         scene.machine.advance(100);
         // The timer interrupt is late.
-        scene.machine.stall(2000);
+        scene.machine.stall_before_call(2000);
     }),
     ("a caller without a context", |scene| {
         let (context, tcb) = (scene.client.context, scene.client.tcb);

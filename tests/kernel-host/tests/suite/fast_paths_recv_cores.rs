@@ -4,6 +4,7 @@ use abi::Method;
 use host_machine::{Budget, Machine, Spec, Task};
 
 use crate::common::word;
+use crate::cores_late::wait_at_calls;
 use crate::fast_paths::Scene;
 
 fn scene() -> Scene {
@@ -96,6 +97,33 @@ fn a_reply_with_an_object_of_another_core_is_not_short() {
             own(&mut scene, core);
             assert!(scene.machine.runs(scene.server), "{object} of {core}");
             assert_eq!(scene.reply(0), core == 0, "{object} of {core}");
+        }
+    }
+}
+
+/// A caller whose core has waited for the entry lock waits for the reply without budget.
+#[test]
+fn a_reply_to_a_call_that_came_late_is_not_short() {
+    for is_late in [false, true] {
+        for by_send in [true, false] {
+            let mut scene = Scene::of(Machine::with_cores(2), 9, true);
+            let (client, server) = (scene.client, scene.server);
+            let (endpoint, reply) = (scene.endpoint, scene.reply);
+            let budget = Budget::new(100, 1000);
+            scene.machine.configure(client.context, budget).unwrap();
+            if is_late {
+                wait_at_calls(&mut scene.machine);
+            }
+            scene.machine.call(client, endpoint, &word(1));
+            scene.machine.before_calls = None;
+            assert!(scene.machine.runs(server));
+            let is_short = match by_send {
+                true => scene.reply(0),
+                false => scene.is_fast(|scene| {
+                    (scene.machine).reply_recv(server, endpoint, reply, &word(2));
+                }),
+            };
+            assert_eq!(is_short, !is_late);
         }
     }
 }

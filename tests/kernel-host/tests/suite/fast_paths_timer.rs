@@ -2,7 +2,7 @@
 
 use crate::fast_paths::{Scene, with_a_thread_due, words};
 use abi::Method;
-use host_machine::{Budget, Machine, Spec, State};
+use host_machine::{Budget, Machine, Spec, State, Task};
 
 /// The client of a scene gets a budget of 100 ticks, and the server as its timeout handler.
 fn with_a_timeout_handler(priority: u8, active: bool) -> Scene {
@@ -80,6 +80,19 @@ fn the_end_of_a_budget_with_a_handler_behind_a_threshold_is_not_short() {
     assert!(!scene.machine.runs(scene.server));
 }
 
+/// Without a reply object the client stops.
+#[test]
+fn the_end_of_a_budget_with_a_handler_that_cannot_reply_is_not_short() {
+    let mut scene = with_a_timeout_handler(9, true);
+    let (client, server, endpoint) = (scene.client, scene.server, scene.endpoint);
+    scene.machine.send(client, endpoint, &words(0));
+    scene.machine.wait(server, endpoint);
+    assert!(scene.machine.runs(client));
+    assert!(!scene.is_fast(|scene| scene.machine.advance(100)));
+    assert!(scene.machine.runs(server));
+    assert_eq!(scene.machine.state(client), State::Inactive);
+}
+
 /// The handler must not overtake a thread whose release came while the client ran.
 #[test]
 fn the_end_of_a_budget_while_another_thread_is_due_is_not_short() {
@@ -138,6 +151,40 @@ fn releases_of_higher_priority_threads_are_short() {
         let is_short = scene.is_fast(|scene| scene.machine.advance(1000));
         assert_eq!(is_short, priority > 5);
         assert_eq!(scene.machine.runs(periodic), priority > 5);
+    }
+}
+
+type End = fn(&mut Machine, Task);
+
+/// The budget of a thread, and the end of its first job. Each breaks one condition of its release.
+const RELEASES: [(&str, Budget, End); 3] = [
+    ("a thread that restarts", PERIODIC, |machine, _| {
+        machine.advance(100);
+    }),
+    ("an idling context", PERIODIC.idling(), |machine, thread| {
+        machine.yield_now(thread);
+    }),
+    ("a criticality", PERIODIC, |machine, thread| {
+        machine.yield_now(thread);
+        machine.set_criticality(thread, 1);
+    }),
+];
+
+const PERIODIC: Budget = Budget::new(100, 1000);
+
+#[test]
+fn releases_with_one_unusual_condition_are_not_short() {
+    for (condition, budget, end) in RELEASES {
+        let mut scene = Scene::new(3, true);
+        let spec = Spec::new("periodic", 9).budget(budget);
+        let periodic = scene.machine.spawn(spec);
+        assert!(scene.machine.runs(periodic), "{condition}");
+        end(&mut scene.machine, periodic);
+        assert!(scene.machine.runs(scene.client), "{condition}");
+        let rest = 1000 - scene.machine.now();
+        let is_short = scene.is_fast(|scene| scene.machine.advance(rest));
+        assert!(!is_short, "{condition}");
+        assert!(scene.machine.runs(periodic), "{condition}");
     }
 }
 

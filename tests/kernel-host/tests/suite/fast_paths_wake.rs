@@ -97,13 +97,24 @@ fn a_preempted_thread_has_the_same_place_by_both_paths() {
 
 type Break = fn(&mut Scene);
 
+/// The client has less than the smallest budget left.
+fn use_budget(scene: &mut Scene) {
+    let context = scene.client.context;
+    (scene.machine.configure(context, Budget::new(100, 5000))).unwrap();
+    scene.machine.advance(90);
+}
+
+/// A higher-priority thread is due at the client's system call, but the timer interrupt is late.
+fn let_a_thread_be_due(scene: &mut Scene) {
+    let spec = Spec::new("due", 12).budget(Budget::new(100, 1000));
+    scene.machine.spawn(spec);
+    scene.machine.advance(100);
+    scene.machine.stall_before_call(2000);
+}
+
 /// Break one condition of both events each.
 const ALWAYS: [(&str, Break); 5] = [
-    ("no budget of the client", |scene| {
-        let context = scene.client.context;
-        (scene.machine.configure(context, Budget::new(100, 5000))).unwrap();
-        scene.machine.advance(90);
-    }),
+    ("no budget of the client", use_budget),
     ("no context of the server", |scene| {
         make_passive(&mut scene.machine, scene.server);
     }),
@@ -116,13 +127,7 @@ const ALWAYS: [(&str, Break); 5] = [
         let server = scene.server;
         scene.machine.set_criticality(server, 1);
     }),
-    ("a due thread", |scene| {
-        let spec = Spec::new("due", 12).budget(Budget::new(100, 1000));
-        scene.machine.spawn(spec);
-        scene.machine.advance(100);
-        // The timer interrupt is late.
-        scene.machine.stall(2000);
-    }),
+    ("a due thread", let_a_thread_be_due),
 ];
 
 #[test]
@@ -148,8 +153,26 @@ fn assert_not_short(event: Event, cases: &[(&str, Break)]) {
     }
 }
 
+/// A timer that is set for the thread may end while it waits.
+#[test]
+fn a_thread_with_a_timer_is_not_woken_by_a_fast_path() {
+    for event in EVENTS {
+        let mut scene = scene(event, 9);
+        let server = scene.server;
+        assert!(scene.wake(event));
+        let setter = scene.machine.spawn(Spec::new("setter", 20).active());
+        let (idle, instant) = (scene.machine.notification(), scene.machine.now() + 1000);
+        (scene.machine).yield_to_timeout(setter, server.context, instant, None);
+        scene.machine.wait(setter, idle);
+        assert!(scene.machine.runs(server));
+        scene.wait_again(event);
+        assert!(!scene.wake(event), "{event:?}");
+        assert!(scene.machine.runs(server));
+    }
+}
+
 /// Break one condition of a signal each.
-const SIGNALS: [(&str, Break); 3] = [
+const SIGNALS: [(&str, Break); 5] = [
     ("no right to signal", |scene| {
         scene.notification = scene.machine.mint(scene.notification, Rights::READ, 0);
     }),
@@ -164,12 +187,21 @@ const SIGNALS: [(&str, Break); 3] = [
     (
         "no thread that waits, and a budget check at each entry",
         |scene| {
+            scene.machine.kernel.arch.reads_clock_in_fast_paths = false;
             scene.notification = scene.machine.notification();
             let context = scene.client.context;
             let idling = Budget::new(1000, 10_000).idling();
             scene.machine.configure(context, idling).unwrap();
         },
     ),
+    ("no thread that waits, and no budget", |scene| {
+        scene.notification = scene.machine.notification();
+        use_budget(scene);
+    }),
+    ("no thread that waits, and a due thread", |scene| {
+        scene.notification = scene.machine.notification();
+        let_a_thread_be_due(scene);
+    }),
 ];
 
 #[test]

@@ -168,7 +168,7 @@ fn time_used_by_others_is_not_counted() {
 fn a_limit_reached_between_two_system_calls_is_found_by_the_second() {
     let mut scene = Scene::new(&[100]);
     scene.call();
-    scene.machine.stall(100);
+    scene.machine.stall_before_call(100);
     scene.answer(0);
     scene.handle();
     scene.assert_limited(scene.client);

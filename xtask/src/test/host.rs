@@ -31,6 +31,8 @@ const SHORT_SEED: u64 = 1;
 const CASES_OF_ALL: u64 = 1024;
 /// The features of the crates that are tested for several cores, too.
 const SMP: &str = "kernel-host/smp,simulator/smp";
+/// Bytes of the stack of a test: the kernels of several cores with several domains, 4 MiB, are made on it.
+const STACK: usize = 16 << 20;
 
 /// Runs the host tests of all crates that have some, and shows their output at `place`.
 pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
@@ -60,6 +62,7 @@ pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
                     .iter()
                     .map(|(variable, value)| (variable, value.to_string())),
             )
+            .env("RUST_MIN_STACK", STACK.to_string())
             .current_dir(workspace.root())
             .args(["test", "--no-fail-fast", "--profile", "tool"])
             .args(options);
@@ -82,9 +85,11 @@ pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
     ];
     calls.extend(apart.chunks(1).map(|one| (one, &[][..], filter)));
     if arguments.all && filter.is_none() {
-        // Several domains are an option of the kernel.
-        let options = &["--features", "domains", "--test", "suite"];
-        calls.push((&["kernel-host"], options, Some("domains::")));
+        // Several domains are an option of the kernel, also of that for several cores.
+        let one = &["--features", "domains", "--test", "suite"];
+        let several = &["--features", "domains,smp", "--test", "suite"];
+        calls.push((&["kernel-host"], one, Some("domains::")));
+        calls.push((&["kernel-host"], several, Some("cores_late")));
     }
     let building = "building the host tests";
     let built = times.of(building, || -> Result<bool> {

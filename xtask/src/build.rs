@@ -188,7 +188,7 @@ pub(crate) fn build(
     platform.require(request.cores)?;
     platform.require_hardening(request.hardening)?;
     if let RootTask::System(system) = request.root_task {
-        system.require_cores(request.cores)?;
+        system.require_cores(platform, request.cores)?;
     }
     let recipe = request.recipe();
     let mut bare_metal = BareMetal::of(workspace, tools, platform, &recipe);

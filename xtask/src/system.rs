@@ -42,8 +42,9 @@ pub(crate) struct System {
     pub(crate) project: Option<PathBuf>,
     /// The platforms on which it runs, if not all.
     platforms: Option<Vec<String>>,
-    /// The number of cores that it uses.
-    pub(crate) cores: u32,
+    /// The number of cores that it uses, and that on each platform that its description names.
+    cores: u32,
+    cores_on: BTreeMap<String, u32>,
     /// Whether it has a schedule of domains.
     pub(crate) has_domains: bool,
     /// For a run that must end with failure: the output that it prints before.
@@ -266,6 +267,7 @@ impl System {
             components: outline.programs,
             platforms: outline.platforms,
             cores: outline.cores,
+            cores_on: outline.cores_on,
             has_domains: outline.has_domains,
             dies: outline.fails_after,
             prints: outline.prints,
@@ -299,10 +301,17 @@ impl System {
         Some(format!("it did not print `{}`", missing.trim_end()))
     }
 
+    /// The number of cores that it uses on a platform.
+    pub(crate) fn cores(&self, platform: &Platform) -> u32 {
+        let known = self.cores_on.get(&platform.name);
+        known.copied().unwrap_or(self.cores)
+    }
+
     /// Refuses a machine with fewer cores than the system uses.
-    pub(crate) fn require_cores(&self, cores: Cores) -> Result<()> {
-        if self.cores > cores.count {
-            let (name, needed) = (&self.name, self.cores);
+    pub(crate) fn require_cores(&self, platform: &Platform, cores: Cores) -> Result<()> {
+        let needed = self.cores(platform);
+        if needed > cores.count {
+            let name = &self.name;
             bail!("the system `{name}` uses {needed} cores; add --smp {needed}");
         }
         Ok(())
@@ -372,6 +381,23 @@ mod tests {
         assert_eq!(system.complaint(true, "hello"), None);
         let complaint = system.complaint(true, "good bye").unwrap();
         assert_eq!(complaint, "it did not print `hello`");
+    }
+
+    #[test]
+    fn each_platform_has_its_own_cores() {
+        let (_folder, workspace) = repository(
+            "component.a = { program = 'a', core = 1 }\nplatform.kzm.component.a.core = 0",
+        );
+        let system = System::load(&workspace, "demo").unwrap();
+        let require = |name| {
+            let platform = Platform::load(&Workspace::find().unwrap(), name).unwrap();
+            system.require_cores(&platform, Cores::ONE)
+        };
+        require("kzm").unwrap();
+        assert_eq!(
+            require("sabre").unwrap_err().to_string(),
+            "the system `demo` uses 2 cores; add --smp 2"
+        );
     }
 
     #[test]

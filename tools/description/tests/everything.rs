@@ -231,7 +231,8 @@ fn a_build_needs_only_the_outline() {
             root: Some("r".to_string()),
             programs: names(&["a", "m", "n", "z"]),
             platforms: Some(names(&["large"])),
-            cores: 4,
+            cores: 3,
+            cores_on: [("large".to_string(), 4)].into(),
             has_domains: false,
             fails_after: names(&["bang"]),
             prints: names(&["hello"]),
@@ -247,6 +248,24 @@ fn a_build_needs_only_the_outline() {
     })
     .unwrap_err();
     assert_eq!(wrong[0].help, "did you mean `root`?");
+}
+
+#[test]
+fn each_platform_has_its_own_cores() {
+    let text = r#"
+        supervisor.core = 1
+        component.x = { program = "x", core = 2 }
+        component.y = { program = "y", core = 4, platforms = ["large", "huge"] }
+        platform.huge.component.x.core = 5
+        platform.small = { supervisor.core = 0, component.x.core = 0 }
+    "#;
+    let outline = outline(Source { path: "s", text }).unwrap();
+    assert_eq!(outline.cores, 3);
+    let cores = ["huge", "large", "small"].map(|name| outline.cores_on[name]);
+    assert_eq!(cores, [6, 5, 1]);
+    let text = "component.x.program = \"x\"\nsupervisor.core = 1";
+    let outline = system_description::outline(Source { path: "s", text }).unwrap();
+    assert_eq!(outline.cores, 2);
 }
 
 #[test]

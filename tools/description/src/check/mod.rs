@@ -10,6 +10,8 @@ mod load;
 mod memory;
 mod time;
 
+use std::collections::BTreeMap;
+
 use serde_spanned::Spanned;
 use toml::de::DeTable;
 
@@ -49,6 +51,8 @@ pub struct Outline {
     pub platforms: Option<Vec<String>>,
     /// How many cores it uses: one more than the highest number of a core in the description.
     pub cores: u32,
+    /// The same on each platform that the description names.
+    pub cores_on: BTreeMap<String, u32>,
     /// Whether it has a schedule of domains.
     pub has_domains: bool,
     /// For a run that must end with failure: what it prints before.
@@ -99,22 +103,31 @@ pub fn check(source: Source, platforms: &[Platform]) -> Checked {
 /// What is wrong with the form of the description; [`check`] finds everything else.
 pub fn outline(source: Source) -> Result<Outline, Vec<Diagnostic>> {
     let mut report = Report::default();
-    let file = read(source, &mut report).map(|(_, file)| file);
-    let (Some(file), false) = (file, report.has_errors()) else {
+    let (Some((tree, file)), false) = (read(source, &mut report), report.has_errors()) else {
         return Err(report.finish(0));
     };
     let mut programs = Vec::new();
-    let mut last_core = 0;
+    let mut platforms = Vec::new();
     let mut has_domains = false;
     let variants = file.platform.0.iter().map(|(_, variant)| variant);
     for file in std::iter::once(&file).chain(variants) {
         programs.extend(programs_of(file));
-        last_core = cores_of(file).fold(last_core, i64::max);
+        platforms.extend(platforms_of(file));
         has_domains |= !file.schedule.is_empty();
     }
+    let cores_on = each_once(platforms).into_iter().map(|platform| {
+        let variant = variants::on(&tree, &platform);
+        // What is wrong with a variant only as a part of the whole is for `check` to refuse.
+        let variant = decode::<File>(&variant, &mut Report::default());
+        let cores = cores_of(
+            variant.as_ref().map_or(&file, |(it, _)| it),
+            Some(&platform),
+        );
+        (platform, cores)
+    });
     Ok(Outline {
-        // A number that is none of a core is for `check` to refuse.
-        cores: u32::try_from(last_core).unwrap_or(0).saturating_add(1),
+        cores: cores_of(&file, None),
+        cores_on: cores_on.collect(),
         has_domains,
         root: file.root.map(|root| root.value),
         programs: each_once(programs),
@@ -165,9 +178,25 @@ fn programs_of(file: &File) -> impl Iterator<Item = String> {
         .map(|program| program.value.clone())
 }
 
-/// The cores that a description names.
-fn cores_of(file: &File) -> impl Iterator<Item = i64> {
+/// The platforms that a description names for variants and components.
+fn platforms_of(file: &File) -> impl Iterator<Item = String> {
     let components = file.component.0.iter();
+    let lists = components.filter_map(|(_, one)| one.platforms.as_ref());
+    lists
+        .flat_map(|list| &list.value)
+        .chain(file.platform.0.iter().map(|(name, _)| name))
+        .map(|name| name.value.clone())
+}
+
+/// One more than the highest number of a core on a platform, or on one that the description does not name.
+fn cores_of(file: &File, platform: Option<&str>) -> u32 {
+    let exists = |one: &file::Component| {
+        one.platforms.as_ref().is_none_or(|platforms| {
+            let mut names = platforms.iter().map(|name| name.as_str());
+            names.any(|name| Some(name) == platform)
+        })
+    };
+    let components = file.component.0.iter().filter(|(_, one)| exists(one));
     let of_components = components.filter_map(|(_, one)| one.core.as_ref());
     let of_components = of_components.flat_map(|core| match &core.value {
         Many::One(core) => vec![*core],
@@ -176,7 +205,12 @@ fn cores_of(file: &File) -> impl Iterator<Item = i64> {
     let schedulers = file.scheduler.0.iter();
     let of_schedulers = schedulers.filter_map(|(_, one)| one.cores.as_ref());
     let of_schedulers = of_schedulers.flat_map(|cores| cores.iter().map(|core| core.value));
-    of_components.chain(of_schedulers)
+    let of_supervisor = file.supervisor.core.iter().map(|core| core.value);
+    let all = of_components.chain(of_schedulers).chain(of_supervisor);
+    // A number that is none of a core is for `check` to refuse.
+    u32::try_from(all.fold(0, i64::max))
+        .unwrap_or(0)
+        .saturating_add(1)
 }
 
 fn each_once(mut names: Vec<String>) -> Vec<String> {

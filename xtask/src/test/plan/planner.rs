@@ -160,7 +160,7 @@ impl<'a> Planner<'a> {
         if !self.filter.wants(&example(&system.name)) {
             return Ok(Vec::new());
         }
-        let needed = cores_of(&system);
+        let needed = cores_of(&system, self.platform);
         let mut run = self.example(system, &self.arguments.abi)?;
         if needed.count > run.cores.count {
             run.cores = needed;

@@ -8,7 +8,7 @@ use super::kinds::{STREAM, TRACE};
 use super::planner::Planner;
 use crate::Result;
 use crate::cli::{AbiOption, Cores, Keep};
-use crate::platform::Coverage;
+use crate::platform::{Coverage, Platform};
 use crate::system::System;
 use crate::test::target::Run;
 
@@ -66,7 +66,7 @@ impl<'a> Planner<'a> {
         if !system.runs_on(&self.platform.name) {
             return Ok(None);
         }
-        let needed = cores_of(&system);
+        let needed = cores_of(&system, self.platform);
         let example = Run {
             cores: self.usual_cores(),
             ..self.example(system, &self.usual_abi())?
@@ -157,7 +157,7 @@ impl<'a> Planner<'a> {
             if !system.runs_on(&self.platform.name) {
                 continue;
             }
-            let needed = cores_of(&system);
+            let needed = cores_of(&system, self.platform);
             if needed.count <= self.arguments.cores.count {
                 runs.push(traced(system));
             } else if self.has_two_cores && self.platform.has(needed) {
@@ -171,10 +171,10 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// The cores that a system needs.
-pub(super) const fn cores_of(system: &System) -> Cores {
+/// The cores that a system needs on a platform.
+pub(super) fn cores_of(system: &System, platform: &Platform) -> Cores {
     Cores {
-        count: system.cores,
+        count: system.cores(platform),
         ..Cores::TWO
     }
 }

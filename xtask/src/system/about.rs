@@ -44,7 +44,8 @@ pub(crate) fn placed(error: &anyhow::Error, workspace: &Workspace, file: &Path) 
     });
     match place {
         Some((line, column)) => anyhow!("{shown}:{line}:{column}: {error}"),
-        None => anyhow!("{shown}: {error}"),
+        // With its causes.
+        None => anyhow!("{shown}: {error:#}"),
     }
 }
 
@@ -65,5 +66,7 @@ mod tests {
         let other = about("lamp", "it is dark".to_string());
         assert_eq!(placed(other), "system.toml: it is dark");
         assert_eq!(placed(anyhow!("it is late")), "system.toml: it is late");
+        let caused = anyhow!("it is late").context("it is closed");
+        assert_eq!(placed(caused), "system.toml: it is closed: it is late");
     }
 }

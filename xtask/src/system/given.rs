@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use anyhow::bail;
 use system_description::file::{Argument, Rights};
 use system_description::system::{Component, EndpointId, System};
 
+use super::about::about;
 use crate::Result;
 
 /// The name of the right to ask the supervisor.
@@ -42,22 +42,28 @@ fn source(system: &System, program: &str, components: &[&Component]) -> Result<S
     );
     let mut find = String::new();
     let mut known: Vec<&Field> = Vec::new();
-    for field in all.iter().flatten() {
+    let owned = components
+        .iter()
+        .zip(&all)
+        .flat_map(|(one, fields)| fields.iter().map(move |field| (&one.name, field)));
+    for (owner, field) in owned {
         if let Some(other) = known
             .iter()
             .find(|other| identifier(&other.name) == identifier(&field.name))
         {
             if other.kind != field.kind || other.name != field.name {
-                bail!(
+                let message = format!(
                     "`{}` and `{}` of `{program}` are different things with the same name; rename one of them",
-                    other.name,
-                    field.name
+                    other.name, field.name
                 );
+                return Err(about(owner, message));
             }
             continue;
         }
         if field.name == "clock" {
-            bail!("`clock` is the monotonic clock of `{program}`; use another name");
+            let message =
+                format!("`clock` is the monotonic clock of `{program}`; use another name");
+            return Err(about(owner, message));
         }
         known.push(field);
         let has_it = |fields: &Vec<Field>| fields.iter().any(|one| one.name == field.name);

@@ -189,7 +189,7 @@ impl Machine {
         self.pc = match self.link {
             Some(link) => *self.registers.get(&link)?,
             None => {
-                self.registers.insert(self.sp, sp + self.word);
+                self.registers.insert(self.sp, sp.wrapping_add(self.word));
                 *stack.get(&sp)?
             }
         };
@@ -231,6 +231,11 @@ mod tests {
         let (mut pushed, stack) = thread(0, None);
         assert_eq!(pushed.step(&none, &stack, true), Some(0x2010));
         assert_eq!(pushed.registers[&7], 0x9008);
+        // A program can have any stack pointer.
+        let (mut high, mut stack) = thread(0, None);
+        high.registers.insert(7, u64::MAX);
+        stack.insert(u64::MAX, 0x2010);
+        assert_eq!(high.step(&none, &stack, true), Some(0x2010));
         let (mut linked, stack) = thread(0, Some(30));
         assert_eq!(linked.step(&none, &stack, true), Some(0x2010));
         assert_eq!(linked.registers[&7], 0x9000);

@@ -107,12 +107,12 @@ pub fn outline(source: Source) -> Result<Outline, Vec<Diagnostic>> {
         return Err(report.finish(0));
     };
     let mut programs = Vec::new();
-    let mut platforms = Vec::new();
+    let mut platforms: Vec<_> = file.platform.names().map(String::from).collect();
     let mut has_domains = false;
     let variants = file.platform.0.iter().map(|(_, variant)| variant);
     for file in std::iter::once(&file).chain(variants) {
         programs.extend(programs_of(file));
-        platforms.extend(platforms_of(file));
+        platforms.extend(platforms_of(file).map(|name| name.value.clone()));
         has_domains |= !file.schedule.is_empty();
     }
     let cores_on = each_once(platforms).into_iter().map(|platform| {
@@ -178,14 +178,11 @@ fn programs_of(file: &File) -> impl Iterator<Item = String> {
         .map(|program| program.value.clone())
 }
 
-/// The platforms that a description names for variants and components.
-fn platforms_of(file: &File) -> impl Iterator<Item = String> {
+/// The platforms that are named for components.
+fn platforms_of(file: &File) -> impl Iterator<Item = &At<String>> {
     let components = file.component.0.iter();
     let lists = components.filter_map(|(_, one)| one.platforms.as_ref());
-    lists
-        .flat_map(|list| &list.value)
-        .chain(file.platform.0.iter().map(|(name, _)| name))
-        .map(|name| name.value.clone())
+    lists.flat_map(|list| &list.value)
 }
 
 /// One more than the highest number of a core on a platform, or on one that the description does not name.
@@ -222,13 +219,10 @@ fn each_once(mut names: Vec<String>) -> Vec<String> {
 /// Names of platforms are those of platforms.
 fn check_platforms(file: &File, platforms: &[Platform], report: &mut Report) {
     let known: Vec<_> = platforms.iter().map(|platform| &*platform.name).collect();
-    let components = file
-        .component
-        .0
-        .iter()
-        .filter_map(|(_, one)| one.platforms.as_ref());
-    let named = file.platforms.iter().chain(components);
-    let named = named.flat_map(|list| &list.value);
+    let variants = file.platform.0.iter().map(|(_, variant)| variant);
+    let of_components = std::iter::once(file).chain(variants).flat_map(platforms_of);
+    let of_all = file.platforms.iter().flat_map(|list| &list.value);
+    let named = of_all.chain(of_components);
     for name in named.chain(file.platform.0.iter().map(|(name, _)| name)) {
         if !known.contains(&&***name) {
             report.add(unknown("platform", name, "", &known));

@@ -138,6 +138,13 @@ pub(super) const CASES: &[Case] = &[
         )],
     ),
     (
+        "[component.a]\nslice = \"1 ms\"\n[platform.small]\ncomponent.a.platforms = [\"smal\"]",
+        &[(
+            Kind::UnknownName,
+            "s:4:26: error: there is no platform `smal`; did you mean `small`?",
+        )],
+    ),
+    (
         "platforms = [\"large\", \"smal\"]",
         &[(
             Kind::UnknownName,

@@ -150,6 +150,11 @@ pub(super) fn run(session: &Session<'_>, base: Base, platform: &Platform) -> Res
     let page = on_platform(&page, &platform.name);
     let steps = steps(&page)?;
     let follow = || -> Result<()> {
+        // Another run of the tests types in the same folder.
+        let _alone = match base {
+            Base::Checkout => Some(session.workspace.lock(base.name())?),
+            Base::Sdk => None,
+        };
         let mut typist = Typist::begin(session, base, platform)?;
         steps.into_iter().try_for_each(|step| typist.perform(step))
     };

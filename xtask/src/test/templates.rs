@@ -55,6 +55,8 @@ fn templates(session: &Session<'_>, platform: &Platform) -> Vec<String> {
 
 /// Tests all of them on a platform, and a project without a template.
 pub(super) fn run(session: &Session<'_>, platform: &Platform) -> Result<Tally> {
+    // Another run of the tests makes projects in the same folder.
+    let _alone = session.workspace.lock(NAME)?;
     let folder = session.workspace.target().join("template-test");
     empty_folder(&folder)?;
     let mut total = Tally::default();

@@ -5,6 +5,7 @@
 use crate::domains::has_domains;
 use crate::objects::{control, parameters};
 use system_table::{Component, Table};
+use userlib::abi::slots;
 use userlib::{BootInfo, CPtr, Capability, Environment, Result, boot};
 
 /// Deletes the rights to make something new.
@@ -18,6 +19,8 @@ pub fn reduce(boot: &BootInfo, environment: &mut Environment) -> Result {
         boot::ASID_CONTROL.cptr(),
         #[cfg(target_arch = "x86_64")]
         boot::IO_PORT_CONTROL.cptr(),
+        // A slot that is empty unless the kernel gives the right to call the firmware.
+        CPtr(slots::SMC),
     ] {
         environment.allocator.slot(slot).delete()?;
     }

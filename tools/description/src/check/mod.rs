@@ -233,11 +233,32 @@ fn check_platforms(file: &File, platforms: &[Platform], report: &mut Report) {
         let one = Diagnostic::error(Kind::MissingKey, &list.span, message);
         report.add(one.help("name platforms, or remove `platforms` for all"));
     }
-    for (_, variant) in &file.platform.0 {
+    for (platform, variant) in &file.platform.0 {
         for (name, _) in &variant.platform.0 {
             let message = "a variant has no variants";
             let one = Diagnostic::error(Kind::UnknownKey, &name.span, message);
             report.add(one.help("write the platform's keys into its own table"));
+        }
+        let file::Test {
+            fails_after,
+            prints,
+            types,
+        } = &variant.test;
+        let has_test = !(fails_after.is_empty() && prints.is_empty() && types.is_empty());
+        let common = [
+            (
+                "platforms",
+                variant.platforms.as_ref().map(|list| &list.span),
+            ),
+            ("root", variant.root.as_ref().map(|root| &root.span)),
+            ("test", has_test.then_some(&platform.span)),
+        ];
+        for (key, span) in common {
+            if let Some(span) = span {
+                let message = format!("`{key}` is the same on all platforms");
+                let one = Diagnostic::error(Kind::UnknownKey, span, message);
+                report.add(one.help("write it outside of the platform's table"));
+            }
         }
     }
 }

@@ -145,6 +145,24 @@ pub(super) const CASES: &[Case] = &[
         )],
     ),
     (
+        "[component.a]\nslice = \"1 ms\"\npriority = 1\n\
+         [platform.small]\nplatforms = [\"large\"]\nroot = \"r\"\ntest.prints = [\"x\"]",
+        &[
+            (
+                Kind::UnknownKey,
+                "s:4:11: error: `test` is the same on all platforms; write it outside of the platform's table",
+            ),
+            (
+                Kind::UnknownKey,
+                "s:5:13: error: `platforms` is the same on all platforms; write it outside of the platform's table",
+            ),
+            (
+                Kind::UnknownKey,
+                "s:6:8: error: `root` is the same on all platforms; write it outside of the platform's table",
+            ),
+        ],
+    ),
+    (
         "platforms = [\"large\", \"smal\"]",
         &[(
             Kind::UnknownName,

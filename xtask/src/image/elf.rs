@@ -119,6 +119,7 @@ impl Executable {
             .with_context(|| format!("it is for an unknown machine (number {})", number.0))?;
         let mut is_static = header.e_type(endian) == elf::ET_EXEC;
         let mut segments = Vec::new();
+        let mut room = bytes.len();
         let headers = header
             .program_headers(endian, bytes)
             .context("its program headers are damaged")?;
@@ -132,6 +133,10 @@ impl Executable {
                 .data(endian, bytes)
                 .ok()
                 .context("one of its segments lies outside of the file")?;
+            // Thousands of headers could name the same large part of a file.
+            room = room
+                .checked_sub(data.len())
+                .context("its segments overlap in the file")?;
             let segment = Segment {
                 virtual_address: program.p_vaddr(endian).into(),
                 physical_address: program.p_paddr(endian).into(),

@@ -234,6 +234,15 @@ fn a_bad_root_task_is_refused_with_a_reason() {
         "it is not statically linked to a fixed address"
     );
 
+    let mut shared = good.clone();
+    let size = (good.len() as u64).to_le_bytes();
+    for header in [64, 120] {
+        shared[header + 8..header + 16].fill(0);
+        shared[header + 32..header + 40].copy_from_slice(&size);
+        shared[header + 40..header + 48].copy_from_slice(&size);
+    }
+    assert_eq!(error(&shared), "its segments overlap in the file");
+
     let empty = executable(X86_64, 0, Vec::new()).write().unwrap();
     assert_eq!(error(&empty), "it has nothing to load");
 

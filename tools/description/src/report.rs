@@ -124,7 +124,7 @@ impl Diagnostic {
         Self {
             kind,
             severity: Severity::Error,
-            message: message.into(),
+            message: in_one_line(message.into()),
             help: String::new(),
             span: span.clone(),
             related: None,
@@ -140,7 +140,7 @@ impl Diagnostic {
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = help.into();
+        self.help = in_one_line(help.into());
         self
     }
 
@@ -204,6 +204,18 @@ impl Diagnostic {
         }
         format!("on {}: {}", self.platforms.join(", "), self.message)
     }
+}
+
+/// The text with its control characters, which names in quotes may have, written out.
+fn in_one_line(text: String) -> String {
+    if !text.contains(char::is_control) {
+        return text;
+    }
+    let written = |letter: char| match letter.is_control() {
+        true => letter.escape_debug().to_string(),
+        false => letter.to_string(),
+    };
+    text.chars().map(written).collect()
 }
 
 /// `span` between characters of `text`.
@@ -309,6 +321,21 @@ mod tests {
             "{shown}"
         );
         assert!(shown.contains("help: write a text"), "{shown}");
+    }
+
+    #[test]
+    fn a_message_is_one_line() {
+        let source = Source {
+            path: "x",
+            text: "",
+        };
+        let one = Diagnostic::error(Kind::UnknownName, &(0..0), "there is no `a\nb`");
+        assert_eq!(
+            one.help("did you mean `\u{1b}[2J`?")
+                .line(source)
+                .to_string(),
+            "x:1:1: error: there is no `a\\nb`; did you mean `\\u{1b}[2J`?"
+        );
     }
 
     #[test]

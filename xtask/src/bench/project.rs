@@ -4,7 +4,9 @@
 use anyhow::bail;
 
 use crate::cli::{BenchArguments, BuildArguments, Kernel, TraceArguments, Tracing};
+use crate::platform::Platform;
 use crate::programs::{self, Program};
+use crate::system::System;
 use crate::ui::say;
 use crate::workspace::Workspace;
 use crate::{Outcome, Result, temporary};
@@ -22,19 +24,13 @@ pub(super) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
         [] => &usual[..],
         platforms => platforms,
     };
+    let system = System::chosen(workspace, None)?;
     for platform in platforms {
         let folder = temporary::Folder::new()?;
         let file = folder.path().join("bench.trace");
         let trace = TraceArguments {
             reader: None,
-            build: BuildArguments {
-                platform: platform.clone(),
-                system: None,
-                kernel: Kernel::Bench,
-                abi: Vec::new(),
-                cores: arguments.cores,
-                hardening: arguments.hardening.clone(),
-            },
+            build: build_of(workspace, &system, arguments, platform)?,
             root_task: None,
             real_time: false,
             seconds: Some(arguments.timeout.unwrap_or(SECONDS)),
@@ -52,6 +48,23 @@ pub(super) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
         programs::run(workspace, Program::Trace, &table)?;
     }
     Ok(Outcome::Success)
+}
+
+/// What is built for a platform: the kernel has the options that the system's devices need.
+fn build_of(
+    workspace: &Workspace,
+    system: &System,
+    arguments: &BenchArguments,
+    platform: &str,
+) -> Result<BuildArguments> {
+    Ok(BuildArguments {
+        platform: platform.to_string(),
+        system: None,
+        kernel: Kernel::Bench,
+        abi: system.options(workspace, &Platform::load(workspace, platform)?)?,
+        cores: arguments.cores,
+        hardening: arguments.hardening.clone(),
+    })
 }
 
 /// Refuses what is for the repository's own benchmarks.
@@ -75,6 +88,23 @@ fn require_plain(arguments: &BenchArguments) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::AbiOption;
+    use crate::project;
+
+    #[test]
+    fn a_system_has_its_timer_on_every_platform() {
+        let workspace = Workspace::find().unwrap();
+        let folder = temporary::Folder::new().unwrap();
+        let path = folder.path().join("timers");
+        project::create(&workspace, &path, Some("timers")).unwrap();
+        let system = System::of_project(&workspace, &path).unwrap();
+        let abi = |platform| {
+            let build = build_of(&workspace, &system, &BenchArguments::of(5), platform);
+            build.unwrap().abi
+        };
+        assert_eq!(abi("pc99"), []);
+        assert_eq!(abi("hikey"), [AbiOption::UserTimer]);
+    }
 
     #[test]
     fn options_of_the_kernel_s_benchmarks_are_refused() {

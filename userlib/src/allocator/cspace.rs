@@ -34,11 +34,17 @@ impl<const WORDS: usize> CSpace<WORDS> {
         if let Some(first) = self.slots.allocate(count) {
             return Ok(first);
         }
-        if count > self.rest.len() {
+        // The first run there begins in the map, so that no slot is left over between the two.
+        let before = match self.rest.start == self.slots.range().end {
+            true => self.slots.free_at_end().min(count),
+            false => 0,
+        };
+        if count - before > self.rest.len() {
             return Err(Error::OutOfResources);
         }
-        let first = self.rest.start;
-        self.rest.start += count;
+        self.slots.allocate_last(before);
+        let first = self.rest.start - before;
+        self.rest.start = first + count;
         Ok(first)
     }
 
@@ -110,14 +116,36 @@ mod tests {
         let mut space = CSpace::<1>::new(CNode(CPtr(2)), 100..228);
         assert_eq!(space.allocate(129), Err(Error::OutOfResources));
         space.rest = 228..400;
-        assert_eq!(space.allocate(129), Ok(228));
-        assert_eq!(space.allocate(128), Ok(100));
-        assert_eq!(space.allocate(1), Ok(357));
-        space.free(357);
+        assert_eq!(space.allocate(8), Ok(100));
+        assert_eq!(space.allocate(129), Ok(108));
         space.free(110);
+        space.free(236);
         assert_eq!(space.allocate(1), Ok(110));
-        assert_eq!(space.allocate(42), Ok(358));
+        assert_eq!(space.allocate(163), Ok(237));
         assert_eq!(space.allocate(1), Err(Error::OutOfResources));
+        space.free(227);
+        assert_eq!(space.allocate(2), Err(Error::OutOfResources));
+        assert_eq!(space.allocate(1), Ok(227));
+    }
+
+    #[test]
+    fn runs_of_any_length_use_all_slots() {
+        for lengths in [
+            [400, 0, 0, 0],
+            [1, 200, 79, 120],
+            [127, 2, 270, 1],
+            [100, 100, 100, 100],
+            [128, 172, 0, 100],
+        ] {
+            let mut space = CSpace::<1>::new(CNode(CPtr(2)), 100..228);
+            space.rest = 228..500;
+            let mut next = 100;
+            for length in lengths.into_iter().filter(|length| *length > 0) {
+                assert_eq!(space.allocate(length), Ok(next), "{lengths:?}");
+                next += length;
+            }
+            assert_eq!(space.allocate(1), Err(Error::OutOfResources));
+        }
     }
 
     #[test]

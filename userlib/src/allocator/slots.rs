@@ -150,6 +150,16 @@ impl<const WORDS: usize> SlotMap<WORDS> {
         Some(self.range.start + first)
     }
 
+    /// Allocates the last `count` slots, which must be free.
+    ///
+    /// # Panics
+    /// If one of them is not.
+    pub(super) fn allocate_last(&mut self, count: usize) {
+        assert!(count <= self.free_at_end(), "a slot is allocated twice");
+        let end = self.range.len();
+        self.set(end - count..end, true);
+    }
+
     /// Frees `count` slots from `first` on.
     ///
     /// # Panics
@@ -177,6 +187,11 @@ impl<const WORDS: usize> SlotMap<WORDS> {
     /// Whether a slot is in this map and free.
     pub fn is_free(&self, slot: usize) -> bool {
         self.contains(slot) && !self.is_taken(slot - self.range.start)
+    }
+
+    /// How many slots are free at the end, if the range is as long as the map; else 0.
+    pub(super) fn free_at_end(&self) -> usize {
+        self.runs(1).last as usize
     }
 
     /// How many slots are free.

@@ -10,8 +10,8 @@ use core::ops::Range;
 /// log2 of the number of CNodes in a CSpace of two levels.
 const CNODE_BITS: usize = 6;
 
-/// The most untypeds of an arena.
-const PIECES: usize = 16;
+/// The most untypeds of an arena. One of nearly all memory that many small ones have left takes more than 24.
+pub(super) const PIECES: usize = 32;
 
 /// Creates objects in an arena.
 pub type ArenaAllocator = Allocator<PIECES>;
@@ -60,8 +60,9 @@ impl<const REGIONS: usize, const SLOT_WORDS: usize> Allocator<REGIONS, SLOT_WORD
                 Ok(Arena { slots, allocator })
             }
             Err(error) => {
+                // There is no object in it yet.
                 while let Some((untyped, bits)) = pool.take_any() {
-                    self.pool.keep(untyped, bits);
+                    self.pool.add(untyped, bits);
                 }
                 Err(error)
             }
@@ -74,32 +75,33 @@ impl<const REGIONS: usize, const SLOT_WORDS: usize> Allocator<REGIONS, SLOT_WORD
         bytes: usize,
         slots: usize,
     ) -> Result<Range<usize>> {
+        let (radix, has_cnode) = (radix(slots), self.space.depth > 0);
         let space = &mut self.space;
-        self.pool.cut_pieces(bytes, pool, |from, bits| {
-            let untyped = space.create(from, ObjectType::Untyped, bits)?;
-            Ok(Untyped(CPtr(untyped)))
-        })?;
-        if self.space.depth == 0 {
+        let mut make = |from, bits| {
+            let slot = space.create(from, ObjectType::Untyped, bits);
+            slot.map(|slot| Untyped(CPtr(slot)))
+        };
+        // The CNode first: the other memory need not be contiguous.
+        let memory = match has_cnode {
+            true => Some(self.pool.cut_one(radix + SLOT_BITS, pool, &mut make)?),
+            false => None,
+        };
+        self.pool.cut_pieces(bytes, pool, make)?;
+        let Some(memory) = memory else {
             let first = self.space.slots.allocate(slots);
             let first = first.ok_or(Error::OutOfResources)?;
             return Ok(first..first + slots);
-        }
+        };
         let cnode = self.cnodes.allocate(1).ok_or(Error::OutOfResources)?;
-        let radix = slots.max(2).next_power_of_two().ilog2() as usize;
-        let made = self.make_cnode(pool, cnode, radix);
+        let made = self.make_cnode(memory, cnode, radix);
         if made.is_err() {
             self.cnodes.free(cnode, 1);
         }
         made.map(|()| self.space.slots_of(cnode, radix))
     }
 
-    /// Makes a CNode of the second level, from memory that is added to `pool`.
-    fn make_cnode(&mut self, pool: &mut Pool<PIECES>, cnode: usize, radix: usize) -> Result {
-        let space = &mut self.space;
-        let memory = self.pool.cut_one(radix + SLOT_BITS, pool, |from, bits| {
-            let untyped = space.create(from, ObjectType::Untyped, bits)?;
-            Ok(Untyped(CPtr(untyped)))
-        })?;
+    /// Makes a CNode of the second level of `memory`.
+    fn make_cnode(&mut self, memory: Untyped, cnode: usize, radix: usize) -> Result {
         let slot = self.space.create(memory, CNode::TYPE, radix)?;
         let slot = self.cnode().slot(CPtr(slot));
         let place = self.cnode().slot_of_table(cnode, CNODE_BITS);
@@ -137,6 +139,19 @@ impl<const REGIONS: usize, const SLOT_WORDS: usize> Allocator<REGIONS, SLOT_WORD
         }
         Ok(())
     }
+}
+
+/// log2 of the number of slots in the CNode of an arena.
+const fn radix(slots: usize) -> usize {
+    match slots {
+        0..2 => 1,
+        _ => slots.next_power_of_two().ilog2() as usize,
+    }
+}
+
+/// The memory that the CNode of an arena with so many slots takes.
+pub const fn cnode_bytes(slots: usize) -> usize {
+    1 << (radix(slots) + SLOT_BITS)
 }
 
 /// The guard of a CNode of the second level with 2^`radix` slots: addresses end with the slot.

@@ -8,7 +8,7 @@ mod cspace;
 mod pool;
 mod slots;
 
-pub use arena::{Arena, ArenaAllocator};
+pub use arena::{Arena, ArenaAllocator, cnode_bytes};
 pub use pool::{Choice, Pool, Region, arena_bytes};
 pub use slots::{FEW_SLOTS, MANY_SLOTS, SlotMap};
 

@@ -6,7 +6,7 @@ use crate::support::protocol::CNODE_BITS;
 use crate::support::{ABOVE, Outcome, Test};
 use crate::{check, check_eq};
 use abi::{GuardData, LookupFailure, Method, WORD_BITS};
-use userlib::cap::{CNode, Endpoint, Notification, Reply};
+use userlib::cap::{CNode, Endpoint, Notification, Reply, Untyped};
 use userlib::invoke::invoke;
 use userlib::{CPtr, Error, Fault, Message, Result, Rights, syscall};
 
@@ -417,5 +417,8 @@ fn an_extended_space_has_a_cnode_for_each_arena(test: &mut Test) -> Outcome {
             test.allocator.free_slot(slot);
         }
     }
+    // Any object can be made of what a failed attempt gives back.
+    check!(test.allocator.split_bytes(1 << (WORD_BITS - 2), 2).is_err());
+    let _: Untyped = test.create_sized(14)?;
     Ok(())
 }

@@ -118,6 +118,7 @@ impl<const CAPACITY: usize> Pool<CAPACITY> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::allocator::arena::PIECES;
     use crate::cap::CPtr;
 
     #[test]
@@ -204,6 +205,25 @@ mod tests {
             pool.cut_pieces(5 << 20, &mut pieces, make).unwrap();
         }
         assert!(pool.choose(20).is_some());
+    }
+
+    /// Of 512 MiB, of which many small ones have taken parts. All have CNodes.
+    #[test]
+    fn a_large_arena_takes_what_small_ones_leave() {
+        let mut pool = Pool::<320>::new();
+        let mut memory = Memory::of(&mut pool, 0x30_0000, 0x2000_0000);
+        let mut make = |from, bits| memory.make(from, bits);
+        let mut arena = |bytes, cnode_bits| {
+            let mut pieces = Pool::<PIECES>::new();
+            pool.cut_one(cnode_bits, &mut pieces, &mut make).unwrap();
+            pool.cut_pieces(bytes, &mut pieces, &mut make).unwrap();
+            pieces.regions.iter().flatten().count()
+        };
+        for _ in 0..38 {
+            arena(0x1b_0000, 13);
+        }
+        let pieces = arena(436 << 20, 22);
+        assert!((17..=PIECES).contains(&pieces), "{pieces}");
     }
 
     #[test]

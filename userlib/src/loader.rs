@@ -2,6 +2,7 @@
 
 use crate::Error;
 use abi::Rights;
+use abi::sizes::PAGE_BITS;
 use elf::ElfBytes;
 use elf::abi::{EM_AARCH64, EM_ARM, EM_X86_64, ET_EXEC, PF_W, PF_X, PT_LOAD};
 use elf::endian::LittleEndian;
@@ -77,6 +78,12 @@ impl<'a> Program<'a> {
             .map(|header| self.segment(&header))
     }
 
+    /// The number of pages of all segments.
+    pub fn pages(&self) -> Result<usize, Error> {
+        let pages = |segment: Segment| segment.size.div_ceil(1 << PAGE_BITS);
+        self.segments().map(|segment| segment.map(pages)).sum()
+    }
+
     fn segment(&self, header: &ProgramHeader) -> Result<Segment<'a>, Error> {
         let contents = self.file.segment_data(header).map_err(|_| DAMAGED)?;
         let address = usize::try_from(header.p_vaddr).map_err(|_| DAMAGED)?;
@@ -140,6 +147,7 @@ mod tests {
             execute: true,
         };
         assert_eq!(segments, [Ok(expected)]);
+        assert_eq!(program.pages(), Ok(2));
     }
 
     #[test]

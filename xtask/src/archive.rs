@@ -17,7 +17,7 @@ const PARAMETERS: &str = "parameters";
 /// Packs the components, each a name and an ELF file, the table for the generic initialiser, and parameters, each a
 /// name and a value. The result is reproducible.
 pub(crate) fn pack<'a>(
-    components: impl IntoIterator<Item = (&'a str, Vec<u8>)>,
+    components: impl IntoIterator<Item = (&'a str, &'a [u8])>,
     table: Option<&[u8]>,
     parameters: &[(&str, &str)],
 ) -> Result<Vec<u8>> {
@@ -33,7 +33,7 @@ pub(crate) fn pack<'a>(
             name != PARAMETERS,
             "a component cannot have the name `{name}`; rename its crate"
         );
-        let stripped = Executable::parse(&file)
+        let stripped = Executable::parse(file)
             .and_then(|executable| executable.write())
             .with_context(|| format!("cannot pack the component `{name}`"))?;
         append(name, &stripped)?;
@@ -71,13 +71,13 @@ mod tests {
 
     #[test]
     fn a_component_does_not_take_the_place_of_the_parameters() {
-        let error = pack([(PARAMETERS, Vec::new())], None, &[]).unwrap_err();
+        let error = pack([(PARAMETERS, b"".as_slice())], None, &[]).unwrap_err();
         assert!(error.to_string().contains("rename its crate"));
     }
 
     #[test]
     fn what_is_not_a_program_is_refused_by_name() {
-        let error = pack([("client", b"garbage".to_vec())], None, &[])
+        let error = pack([("client", b"garbage".as_slice())], None, &[])
             .unwrap_err()
             .to_string();
         assert_eq!(error, "cannot pack the component `client`");

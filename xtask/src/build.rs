@@ -203,12 +203,12 @@ pub(crate) fn build(
     let _alone = bare_metal.lock()?;
 
     // A bad root task is refused before the kernel is built, which takes minutes.
-    let (name, (root_task, archive), components) = match request.root_task {
+    let (name, (root_task, mut task), components) = match request.root_task {
         RootTask::System(system) => {
             let program = |name: &String| user_program(&bare_metal, request, name);
             (
                 system.name.clone(),
-                build_system(&bare_metal, system, request).map(|(file, all)| (file, Some(all)))?,
+                build_system(&bare_metal, system, request)?,
                 system.components.iter().map(program).collect::<Vec<_>>(),
             )
         }
@@ -216,12 +216,11 @@ pub(crate) fn build(
             let stem = file.file_stem().unwrap_or(file.as_os_str());
             (
                 stem.to_string_lossy().into_owned(),
-                (file.to_path_buf(), None),
+                (file.to_path_buf(), read_root_task(platform, file, None)?),
                 Vec::new(),
             )
         }
     };
-    let task = read_root_task(platform, &root_task, archive)?;
     let is_prebuilt = prebuilt.is_some();
     let kernel = match prebuilt {
         Some(file) => file,
@@ -234,7 +233,6 @@ pub(crate) fn build(
         )
     };
     let executable = Executable::parse(&read(&kernel)?).with_context(context)?;
-    let mut task = task;
     if request.loaded {
         microkit::promise(&mut task, &executable, platform, &recipe).with_context(context)?;
     }
@@ -320,12 +318,12 @@ fn complete_options(request: &Request<'_>) -> Vec<AbiOption> {
     abi
 }
 
-/// Builds components and root task; returns the root task's file and the archive that belongs to it.
+/// Builds components and root task; returns the root task's file, and the task with its archive.
 fn build_system(
     bare_metal: &BareMetal<'_>,
     system: &System,
     request: &Request<'_>,
-) -> Result<(PathBuf, Vec<u8>)> {
+) -> Result<(PathBuf, Executable)> {
     let build = |bare_metal: &BareMetal<'_>,
                  what: &str,
                  crates: &[&str],
@@ -398,15 +396,8 @@ fn build_system(
         .map(|&name| Ok((name, read(&user_program(bare_metal, request, name))?)))
         .collect();
     let files = files?;
-    if let (Some(table), Some(file)) = (table, &system.description) {
-        let program = |name: &str| {
-            let file = files.iter().find(|(known, _)| *known == name);
-            file.map(|(_, bytes)| Executable::parse(bytes)).transpose()
-        };
-        memory::check(table, bare_metal.platform.usable_memory(), program)
-            .map_err(|error| about::placed(&error, bare_metal.workspace, file))?;
-    }
-    let archive = archive::pack(files, table, request.parameters)?;
+    let programs = files.iter().map(|(name, bytes)| (*name, &**bytes));
+    let archive = archive::pack(programs, table, request.parameters)?;
 
     // The initialiser is a part of this repository, also for a project.
     let own = BareMetal {
@@ -415,7 +406,19 @@ fn build_system(
         ..*bare_metal
     };
     build(&own, "the root task", &[&system.root], &environment)?;
-    Ok((user_program(bare_metal, request, &system.root), archive))
+    let platform = bare_metal.platform;
+    let root_task = user_program(bare_metal, request, &system.root);
+    let task = read_root_task(platform, &root_task, Some(archive))?;
+    if let (Some(table), Some(file)) = (table, &system.description) {
+        let program = |name: &str| {
+            let file = files.iter().find(|(known, _)| *known == name);
+            file.map(|(_, bytes)| Executable::parse(bytes)).transpose()
+        };
+        let image = image::page_count(&task);
+        memory::check(table, platform.usable_memory(), image, program)
+            .map_err(|error| about::placed(&error, bare_metal.workspace, file))?;
+    }
+    Ok((root_task, task))
 }
 
 /// What the programs of a system use of the libraries: those of a described one use `alloc` if a component has a heap.

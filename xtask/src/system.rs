@@ -87,7 +87,7 @@ impl System {
         heap::require(&system, folder).map_err(context)?;
         let table = table::of(&system).map_err(context)?;
         // As far as it is known before the programs are built.
-        memory::check(&table, platform.usable_memory(), |_| Ok(None)).map_err(context)?;
+        memory::check(&table, platform.usable_memory(), 0, |_| Ok(None)).map_err(context)?;
         Ok(Some(Generated {
             table,
             given: given::of(&system).map_err(context)?,

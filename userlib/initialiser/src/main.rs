@@ -90,7 +90,7 @@ fn set_up(
             &clock,
             index,
             &component,
-            gifts,
+            (gifts, table.mapped_pages(gifts)),
             program,
         );
         members[index] = Some(member.during(component.name)?);

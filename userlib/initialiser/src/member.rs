@@ -2,9 +2,13 @@
 
 use crate::devices;
 use crate::objects::{Objects, Role, badge, parameters};
-use system_table::{Component, Gift, Gifts, MOST_INTERRUPTS, OnFault, OnTimeout, TimeSource};
+use system_table::{
+    ArenaSize, Component, Gift, Gifts, MOST_INTERRUPTS, OnFault, OnTimeout, TimeSource,
+};
 use userlib::abi::thread_flags::FPU_DISABLED;
+use userlib::allocator::{arena_bytes, cnode_bytes};
 use userlib::cap::{Attributes, IrqHandler, Line, Tcb};
+use userlib::environment::PAGE;
 use userlib::loader::Program;
 use userlib::process::{
     Complete, HighWater, Inspection, MOST_HEAP_PAGES, MOST_SHARED_PAGES, ProcessSize,
@@ -14,17 +18,23 @@ use userlib::startup::{NOTIFICATION, TIMES};
 use userlib::time::Clock;
 use userlib::{Environment, Error, Process, Result, Rights, boot};
 
-/// Pages that the clock takes at the most.
-const CLOCK: usize = 1;
-/// The page with the times that timeouts have reported.
-const REPORTED: usize = 1;
-
-/// A table that is valid fits into an address space, and the tool has checked that it fits into the memory.
+/// A table that is valid fits into an address space.
 const _: () = {
+    const MORE: usize = system_table::MORE_PAGES as usize;
     assert!(MOST_HEAP_PAGES >= system_table::MOST_HEAP_PAGES as usize);
-    assert!(MOST_SHARED_PAGES >= system_table::MOST_MAPPED_PAGES as usize + CLOCK + REPORTED);
-    assert!(ProcessSize::OBJECTS == system_table::PAGES_OF_OBJECTS as usize);
-    assert!(ProcessSize::PAGES_OF_TABLE == system_table::PAGES_OF_TABLE as usize);
+    assert!(MOST_SHARED_PAGES >= system_table::MOST_MAPPED_PAGES as usize + MORE);
+};
+
+/// The tool has checked that it fits into the memory: no arena takes more than the tool counts.
+const _: () = {
+    let mut pages = 1;
+    while pages < 1 << 19 {
+        let slots = pages + pages / 3;
+        let size = ArenaSize { pages, slots };
+        let taken = arena_bytes(pages as usize * PAGE) + cnode_bytes(slots as usize);
+        assert!(taken as u64 <= size.most_pages() * PAGE as u64);
+        pages += 1 + pages / 50;
+    }
 };
 
 /// A component that was set up.
@@ -47,22 +57,21 @@ impl Member {
         clock: &Clock,
         index: usize,
         component: &Component,
-        gifts: Gifts,
+        (gifts, mapped): (Gifts, u64),
         program: &'static [u8],
     ) -> Result<Self> {
         let own = objects.own[index];
-        let mapped = |gift: Gift| match gift {
-            Gift::Memory { region, .. } => objects.region(region).len(),
-            Gift::Registers { pages, .. } => pages.into(),
-            _ => 0,
+        let stack = usize::from(component.stack_pages);
+        let heap = component.heap_pages as usize;
+        let pages = Program::parse(program)?.pages()? + stack + heap;
+        let arena = ArenaSize::of_component(pages as u64, mapped);
+        let size = ProcessSize {
+            memory: arena.bytes().ok_or(Error::OutOfResources)?,
+            slots: arena.slots as usize,
+            stack_pages: stack,
+            heap_pages: heap,
+            ..ProcessSize::default()
         };
-        let mapped: usize = gifts.iter().map(mapped).sum();
-        let size = ProcessSize::of(
-            &Program::parse(program)?,
-            component.stack_pages.into(),
-            component.heap_pages as usize,
-            mapped + CLOCK + REPORTED,
-        )?;
         let mut process = Process::with_size(environment, program, size)?;
         clock.give(environment, &mut process)?;
         if waits(gifts) {

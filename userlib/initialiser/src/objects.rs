@@ -3,10 +3,10 @@
 use crate::domains::has_domains;
 use crate::emergency::Emergency;
 use crate::{During, Problem};
-use system_table::{Gift, MOST_COMPONENTS, MOST_ENDPOINTS, MOST_REGIONS, Table, Time};
+use system_table::{ArenaSize, Gift, MOST_COMPONENTS, MOST_ENDPOINTS, MOST_REGIONS, Table, Time};
 use userlib::abi::endpoint_flags::{DONATION_REQUIRED, LIMIT, TELL_BUDGET};
 use userlib::cap::{Endpoint, Frames, Notification, Reply, SchedContext, SchedParameters};
-use userlib::environment::{PAGE, SharedPage};
+use userlib::environment::SharedPage;
 use userlib::server::STOPPED;
 use userlib::{BootInfo, CPtr, Capability, Environment, Microseconds, Rights, boot};
 
@@ -90,13 +90,15 @@ impl Objects {
 
     /// Creates shared memory, all of it in one arena.
     fn create_regions(&mut self, environment: &mut Environment, table: &Table) -> userlib::Result {
-        let pages: usize = table.regions().map(|region| region.pages as usize).sum();
+        let pages: u64 = table.regions().map(|region| u64::from(region.pages)).sum();
         if pages == 0 {
             return Ok(());
         }
-        let bytes = pages.checked_mul(PAGE);
-        let bytes = bytes.ok_or(userlib::Error::OutOfResources)?;
-        let mut arena = environment.allocator.split_bytes(bytes, pages)?;
+        let size = ArenaSize::of_frames(pages);
+        let bytes = size.bytes().ok_or(userlib::Error::OutOfResources)?;
+        let mut arena = environment
+            .allocator
+            .split_bytes(bytes, size.slots as usize)?;
         for (index, region) in table.regions().enumerate() {
             self.regions[index] = arena.allocator.create_frames(region.pages as usize)?;
             self.cacheable[index] = region.cacheable;

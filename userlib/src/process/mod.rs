@@ -65,39 +65,6 @@ impl ProcessSize {
     }
 }
 
-impl ProcessSize {
-    /// Pages of the CNode, the thread, the IPC buffer, the startup page, and the first paging structures, with their
-    /// alignment.
-    pub const OBJECTS: usize = 28;
-    /// Pages that a table of pages maps, at the least.
-    pub const PAGES_OF_TABLE: usize = 256;
-
-    /// Enough for a program with a stack, a heap and `more` further pages that are mapped.
-    ///
-    /// # Errors
-    /// If the program is damaged.
-    pub fn of(
-        program: &Program,
-        stack_pages: usize,
-        heap_pages: usize,
-        more: usize,
-    ) -> Result<Self> {
-        let mut pages = stack_pages + heap_pages;
-        for segment in program.segments() {
-            pages += segment?.size.div_ceil(PAGE);
-        }
-        let tables = (pages + more).div_ceil(Self::PAGES_OF_TABLE);
-        Ok(Self {
-            memory: (pages + tables + Self::OBJECTS) * PAGE,
-            // Some objects are smaller than pages.
-            slots: pages + more + tables + 2 * Self::OBJECTS,
-            stack_pages,
-            heap_pages,
-            ..Self::default()
-        })
-    }
-}
-
 impl Default for ProcessSize {
     fn default() -> Self {
         Self {

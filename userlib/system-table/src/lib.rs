@@ -19,6 +19,7 @@
 #![no_std]
 
 mod bytes;
+mod memory;
 mod records;
 mod validity;
 
@@ -26,6 +27,7 @@ use abi::config::MOST_TURNS;
 use bytes::Field;
 use core::fmt;
 
+pub use memory::{ArenaSize, MORE_PAGES};
 pub use records::{
     Action, Component, Endpoint, Gift, OnFault, OnTimeout, Region, Supervisor, Time, TimeSource,
     Turn,
@@ -46,10 +48,6 @@ pub const MOST_MAPPED_PAGES: u32 = (224 << 20) / 4096;
 pub const MOST_RECORDS: usize = 59;
 /// The most pages of a heap, which fits into an address space.
 pub const MOST_HEAP_PAGES: u32 = (1 << 30) / 4096;
-/// The pages that a component takes beside its program, its stack and its heap, and without what follows.
-pub const PAGES_OF_OBJECTS: u32 = 28;
-/// It takes one page more for so many pages that are mapped, at the most.
-pub const PAGES_OF_TABLE: u32 = 256;
 /// The most bytes of all texts of a component.
 pub const MOST_TEXT: usize = 255;
 /// The most pages of registers of a device.

@@ -125,7 +125,7 @@ fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage>
         )
     };
     let bit = |bit: u8| ensure(bit < 64, "a notification has no such bit");
-    let (mut records, mut interrupts, mut texts, mut mapped) = (0, 0, 0, 0);
+    let (mut records, mut interrupts, mut texts) = (0, 0, 0);
     for (place, gift) in gifts.iter().enumerate() {
         ensure(is_name(gift.name()), NAME)?;
         let same = |earlier: Gift| earlier.name() == gift.name();
@@ -146,15 +146,12 @@ fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage>
             }
             Gift::Watch { component: id, .. } => other(id)?,
             Gift::Memory { region, .. } => {
-                let region = table.regions().nth(region.into());
-                let region = region.ok_or(Damage::new("shared memory does not exist"))?;
-                mapped += u64::from(region.pages);
+                ensure(region < table.regions.count, "shared memory does not exist")?;
             }
             Gift::Wait { bit: its, .. } => bit(its)?,
             Gift::Number { .. } | Gift::Supervisor { .. } => {}
             Gift::Text { value, .. } => texts += value.len(),
             Gift::Registers { address, pages, .. } => {
-                mapped += u64::from(pages);
                 let size = u64::from(pages) * PAGE;
                 ensure(
                     (1..=MOST_REGISTER_PAGES).contains(&pages.into())
@@ -171,7 +168,7 @@ fn one(table: &Table, component: &Component, gifts: Gifts) -> Result<(), Damage>
         }
     }
     ensure(
-        mapped <= u64::from(MOST_MAPPED_PAGES),
+        table.mapped_pages(gifts) <= u64::from(MOST_MAPPED_PAGES),
         "its shared memory and its registers are larger than 224 MiB",
     )?;
     ensure(texts <= MOST_TEXT, "its texts have more than 255 bytes")?;

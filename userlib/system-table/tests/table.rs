@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use system_table::{
-    Action, Component, Endpoint, Gift, MOST_COMPONENTS, MOST_MAPPED_PAGES, OnFault, OnTimeout,
-    Region, Supervisor, Table, Time, TimeSource, Turn, write,
+    Action, ArenaSize, Component, Endpoint, Gift, MOST_COMPONENTS, MOST_MAPPED_PAGES, OnFault,
+    OnTimeout, Region, Supervisor, Table, Time, TimeSource, Turn, write,
 };
 
 const TIME: Time = Time {
@@ -360,6 +360,22 @@ fn what_is_mapped_has_limits() {
         let words = "shared memory has no page, or is larger than 224 MiB";
         assert_eq!(of(&[pages]), Some(words));
     }
+}
+
+#[test]
+fn an_arena_takes_its_cnode_too() {
+    let all = 1 << 15;
+    let size = ArenaSize::of_frames(all);
+    assert_eq!(size.bytes(), Some(128 << 20));
+    assert_eq!(size.most_pages(), all + 512 + 4 + 256);
+    // With one slot more, the CNode is twice as large.
+    let size = ArenaSize::of_frames(all + 1);
+    assert_eq!(size.most_pages(), all + 1 + 512 + 4 + 512);
+    assert_eq!(ArenaSize::of_frames(u64::MAX).bytes(), None);
+    let size = |pages, slots| ArenaSize { pages, slots };
+    assert_eq!(ArenaSize::of_component(100, 154), size(129, 313));
+    // With one page more, another table.
+    assert_eq!(ArenaSize::of_component(100, 155), size(130, 315));
 }
 
 #[test]

@@ -230,6 +230,11 @@ pub(crate) fn pages(executable: &Executable) -> Option<(u64, u64)> {
     Some((start / PAGE * PAGE, end.checked_next_multiple_of(PAGE)?))
 }
 
+/// How many pages the segments cover.
+pub(crate) fn page_count(executable: &Executable) -> u64 {
+    pages(executable).map_or(0, |(start, end)| (end - start) / PAGE)
+}
+
 /// The pages of a program in pieces that together cover all from its first to its last page: the addresses of start
 /// and end, and the data up to the last byte that is not initially zero. Segments that share a page are in one piece.
 fn pieces(executable: &Executable) -> Result<Vec<(u64, u64, Vec<u8>)>> {

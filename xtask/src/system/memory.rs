@@ -5,9 +5,7 @@ use std::collections::btree_map::Entry;
 
 use anyhow::anyhow;
 use system_description::Size;
-use system_table::{
-    Component, Gift, Gifts, OnTimeout, PAGES_OF_OBJECTS, PAGES_OF_TABLE, Table, Time,
-};
+use system_table::{ArenaSize, Component, Gifts, OnTimeout, Table, Time};
 
 use super::about::about;
 use crate::Result;
@@ -16,19 +14,17 @@ use crate::image::elf::Executable;
 const PAGE: u64 = Size::PAGE.as_bytes();
 /// Pages of the kernel, and of what it gives the initialiser when it starts, at the most.
 const KERNEL: u64 = (4 << 20) / PAGE;
-/// Pages of the initialiser.
-const INITIALISER: u64 = 128;
-/// Bytes of a slot for a capability, and of a replenishment, at the most.
-const SLOT: u64 = 32;
+/// Bytes of a replenishment.
 const REFILL: u64 = 16;
 /// Pages of a component's smaller objects, which are not in memory of its own.
 const SMALLER: u64 = 4;
 
-/// Checks all components of a table on a machine with this memory; `program` reads the program of this name, if it is
-/// known.
+/// Checks all components of a table on a machine with this memory. The initialiser takes `image` pages of it, with the
+/// archive of the programs; `program` reads the program of this name. What is not known yet counts as nothing.
 pub(crate) fn check(
     table: &[u8],
     memory: Size,
+    image: u64,
     program: impl Fn(&str) -> Result<Option<Executable>>,
 ) -> Result<()> {
     let table = Table::parse(table).map_err(|damage| anyhow!("{}", damage.what))?;
@@ -44,10 +40,9 @@ pub(crate) fn check(
     });
     let taken: Vec<_> = taken.collect();
     let shared = table.regions().map(|region| u64::from(region.pages)).sum();
-    let files = programs.values().flatten();
-    let image = INITIALISER + files.map(pages_of_file).sum::<u64>();
+    let shared = ArenaSize::of_frames(shared).most_pages();
     let components: u64 = taken.iter().map(|(pages, _)| pages).sum();
-    let all = Size::from_bytes((KERNEL + image + arena(shared) + components) * PAGE);
+    let all = Size::from_bytes((KERNEL + image + shared + components) * PAGE);
     if let Some((most, name)) = taken.iter().max()
         && all > memory
     {
@@ -63,11 +58,6 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// The pages of the memory from which a component's objects come (`arena_bytes` of userlib).
-const fn arena(pages: u64) -> u64 {
-    pages + pages / 64 + 4
-}
-
 /// The pages that a component takes.
 fn pages_of(
     table: &Table<'_>,
@@ -75,40 +65,20 @@ fn pages_of(
     gifts: Gifts<'_>,
     program: Option<&Executable>,
 ) -> u64 {
-    let of_gift = |gift: Gift<'_>| match gift {
-        Gift::Memory { region, .. } => {
-            let region = table.regions().nth(region.into());
-            region.map_or(0, |region| u64::from(region.pages))
-        }
-        Gift::Registers { pages, .. } => u64::from(pages),
-        _ => 0,
-    };
-    let mapped: u64 = gifts.iter().map(of_gift).sum();
     let segments = program.into_iter().flat_map(|program| &program.segments);
     let program: u64 = segments.map(|one| one.memory_size.div_ceil(PAGE)).sum();
     let own = program + u64::from(one.stack_pages) + u64::from(one.heap_pages);
-    let tables = (own + mapped).div_ceil(PAGES_OF_TABLE.into());
-    let objects = u64::from(PAGES_OF_OBJECTS);
-    // The initialiser has a CNode for each component, with a slot for each page; the program's own has some, too.
-    let slots = own + mapped + tables + 2 * objects;
-    let cnode = (slots.next_power_of_two() * SLOT).div_ceil(PAGE);
+    let arena = ArenaSize::of_component(own, table.mapped_pages(gifts));
     let emergency = match one.on_timeout {
         OnTimeout::Emergency { time } => context(time),
         _ => 0,
     };
-    arena(own + tables + objects) + cnode + context(one.time) + emergency + SMALLER
+    arena.most_pages() + context(one.time) + emergency + SMALLER
 }
 
 /// The pages of a context, whose size is a power of two.
 fn context(time: Time) -> u64 {
     (u64::from(time.extra_refills) * 2 * REFILL).div_ceil(PAGE)
-}
-
-/// The pages of a program's file in the image.
-fn pages_of_file(program: &Executable) -> u64 {
-    let bytes: usize = program.segments.iter().map(|one| one.data.len()).sum();
-    // The headers are less than a page.
-    (bytes as u64).div_ceil(PAGE) + 1
 }
 
 #[cfg(test)]
@@ -117,6 +87,9 @@ mod tests {
     use crate::image::elf::{Class, Format, Machine, Segment};
     use crate::system::table::{self, tests::described};
     use object::elf::{FileFlags, PF_R, PF_W, PF_X, ProgramFlags};
+
+    /// The pages of the initialiser, with programs.
+    const IMAGE: u64 = 128;
 
     /// The complaint about components with a heap, whose program has variables of this size, on a machine with 128 MiB.
     fn complaint(heap: &str, more: &str, variables: Option<u64>) -> Option<String> {
@@ -147,7 +120,7 @@ mod tests {
                 symbols: Vec::new(),
             }))
         };
-        let error = check(&bytes, Size::from_bytes(128 << 20), program).err();
+        let error = check(&bytes, Size::from_bytes(128 << 20), IMAGE, program).err();
         error.map(|error| error.to_string())
     }
 
@@ -158,6 +131,14 @@ mod tests {
             assert_eq!(complaint("4 KiB", more, Some(100 << 20)), None);
             assert_eq!(complaint("110 MiB", more, None), None);
         }
+    }
+
+    /// Those of the CNodes for the component and for what is shared, too.
+    #[test]
+    fn each_page_counts() {
+        let shared = "memory.buffer = 'read-write'\n[memory.buffer]\nsize = '65540 KiB'\n";
+        assert_eq!(complaint("56308 KiB", shared, None), None);
+        assert!(complaint("56312 KiB", shared, None).is_some());
     }
 
     #[test]

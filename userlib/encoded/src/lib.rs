@@ -40,8 +40,9 @@
 //! **Hostile clients.** Bytes that are no encoding of the type, and bytes after one, are refused as all words that are
 //! no value: the `Service` never sees them, and the caller gets
 //! [`Error::Malformed`](userlib::protocol::Error::Malformed). Decoding takes time and heap in proportion to the number of
-//! bytes, with two exceptions: a list of elements without bytes, such as `Vec<()>`, is as long as its sender says, and a
-//! type that contains itself takes stack for each level, of which there are as many as bytes.
+//! bytes, with three exceptions: a list of elements without bytes, such as `Vec<()>`, is as long as its sender says; a hash
+//! map makes room for as many entries as its sender says, up to 1 MiB; and a type that contains itself takes stack for
+//! each level, of which there are as many as bytes.
 //!
 //! **Versions.** An encoding does not say of which type it is. Change the version of the protocol with the type.
 #![cfg_attr(target_os = "none", no_std)]

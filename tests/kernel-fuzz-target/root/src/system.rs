@@ -61,7 +61,7 @@ const ROOT_GUARD: GuardData = GuardData {
 /// The maximum number of members: one for each core, if there are so many.
 pub const MEMBERS: usize = 4;
 
-/// The hostile component of a round; with all cores, one more for each further core, which has the same
+/// The hostile component of a round; with all cores, one more for each secondary core, which has the same
 /// capabilities.
 pub struct TestSystem {
     members: [Option<Member>; MEMBERS],

@@ -444,7 +444,7 @@ fn a_deleted_thread_leaves_none(test: &mut Test) -> Outcome {
 }
 
 fn breakpoints_move_along(test: &mut Test) -> Outcome {
-    let cores = test.further_cores().end;
+    let cores = test.secondary_cores().end;
     let watched = test.watched(|| {
         loop {
             run_four();
@@ -552,7 +552,7 @@ fn software_breaks_are_told_without_budget(test: &mut Test) -> Outcome {
 /// as that, or not at all.
 fn changed_breakpoints_raise_no_exception(test: &mut Test) -> Outcome {
     const TURNS: usize = 1000;
-    if test.further_cores().is_empty() || !IS_PASSED {
+    if test.secondary_cores().is_empty() || !IS_PASSED {
         return Ok(());
     }
     let watched = test.watched(|| {

@@ -46,7 +46,7 @@ fn counter_on(test: &mut Test, core: usize, priority: u8, counter: usize) -> Out
 }
 
 fn threads_of_other_cores_go_on(test: &mut Test) -> Outcome {
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let thread = counter_on(test, core, ABOVE, 0)?;
         // It has a higher priority, and yet the test's thread continues; the converse holds as well.
         check!(moves(test, 0)?);
@@ -60,7 +60,7 @@ fn threads_of_other_cores_go_on(test: &mut Test) -> Outcome {
 }
 
 fn threads_of_one_core_take_turns(test: &mut Test) -> Outcome {
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let above = counter_on(test, core, ABOVE, 0)?;
         check!(moves(test, 0)?);
         let below = counter_on(test, core, BELOW, 1)?;
@@ -77,7 +77,7 @@ fn threads_of_one_core_take_turns(test: &mut Test) -> Outcome {
 }
 
 fn contexts_take_their_threads_along(test: &mut Test) -> Outcome {
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let above = counter_on(test, core, ABOVE, 0)?;
         let below = counter_on(test, core, BELOW, 1)?;
         check!(moves(test, 0)?);
@@ -92,7 +92,8 @@ fn contexts_take_their_threads_along(test: &mut Test) -> Outcome {
         }
         check!(moves(test, 0)?);
         // And back to the other core.
-        test.control_of(core).configure(above.sched_context, &SLICE)?;
+        test.control_of(core)
+            .configure(above.sched_context, &SLICE)?;
         above.tcb.set_priority(test.tcb, ABOVE)?;
         check!(moves(test, 0)?);
         check!(stands(test, 1)?);
@@ -105,7 +106,7 @@ fn contexts_take_their_threads_along(test: &mut Test) -> Outcome {
 fn time_on_another_core_moves_a_thread_there(test: &mut Test) -> Outcome {
     let thread = test.passive(ABOVE, || count_for_ever(0))?;
     thread.start()?;
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let time = test.time_on(core, &SLICE)?;
         time.bind(thread.tcb)?;
         check!(moves(test, 0)?);
@@ -147,7 +148,7 @@ fn expect_sums(endpoint: Endpoint) {
 }
 
 fn calls_between_cores(test: &mut Test) -> Outcome {
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
         test.spawn_on(core, ABOVE, move || sums(endpoint, reply))?;
         expect_sums(endpoint);
@@ -158,7 +159,7 @@ fn calls_between_cores(test: &mut Test) -> Outcome {
 fn clients_of_all_cores_are_served(test: &mut Test) -> Outcome {
     let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
     test.spawn_passive_on(1, ABOVE, move || sums(endpoint, reply))?;
-    for core in test.further_cores().chain(test.further_cores()) {
+    for core in test.secondary_cores().chain(test.secondary_cores()) {
         test.spawn_on(core, BELOW, move || {
             for _ in 0..3 {
                 expect_sums(endpoint);
@@ -167,7 +168,7 @@ fn clients_of_all_cores_are_served(test: &mut Test) -> Outcome {
         })?;
     }
     expect_sums(endpoint);
-    let all = 2 * test.further_cores().len();
+    let all = 2 * test.secondary_cores().len();
     check!(test.comes_true(|| events::count() == all)?);
     Ok(())
 }
@@ -185,7 +186,7 @@ fn passive_servers_run_where_their_clients_do(test: &mut Test) -> Outcome {
             endpoint.reply_recv(Message::empty(0), reply);
         }
     })?;
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         counters::set(0, 0);
         events::forget();
         let client = test.spawn_on(core, BELOW, move || {
@@ -219,7 +220,7 @@ fn notifications_lend_time_of_another_core(test: &mut Test) -> Outcome {
         }
     })?;
     server.tcb.bind_notification(bell)?;
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let time = test.time_on(core, &SLICE)?;
         time.bind_notification(bell)?;
         for _ in 0..5 {
@@ -235,7 +236,7 @@ fn notifications_lend_time_of_another_core(test: &mut Test) -> Outcome {
 }
 
 fn signals_between_cores(test: &mut Test) -> Outcome {
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let (ping, pong): (Notification, Notification) = (test.create()?, test.create()?);
         let ping_badged = test.badge(ping, 1 << core)?;
         test.spawn_on(core, ABOVE, move || {
@@ -255,7 +256,7 @@ fn signals_between_cores(test: &mut Test) -> Outcome {
 }
 
 fn signals_wake_a_higher_priority_thread_of_another_core(test: &mut Test) -> Outcome {
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let bell: Notification = test.create()?;
         counter_on(test, core, BELOW, 0)?;
         test.spawn_on(core, ABOVE, move || {
@@ -276,7 +277,7 @@ fn signals_wake_a_higher_priority_thread_of_another_core(test: &mut Test) -> Out
 }
 
 fn the_suspended_stop_at_once(test: &mut Test) -> Outcome {
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let thread = counter_on(test, core, ABOVE, 0)?;
         for _ in 0..5 {
             check!(moves(test, 0)?);
@@ -290,7 +291,7 @@ fn the_suspended_stop_at_once(test: &mut Test) -> Outcome {
 }
 
 fn the_deleted_stop_at_once(test: &mut Test) -> Outcome {
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let thread = counter_on(test, core, ABOVE, 0)?;
         check!(moves(test, 0)?);
         test.delete(thread.tcb)?;
@@ -304,7 +305,7 @@ fn the_deleted_stop_at_once(test: &mut Test) -> Outcome {
 }
 
 fn a_thread_that_loses_its_context_stops_at_once(test: &mut Test) -> Outcome {
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let thread = counter_on(test, core, ABOVE, 0)?;
         check!(moves(test, 0)?);
         thread.sched_context.unbind()?;
@@ -318,7 +319,7 @@ fn a_thread_that_loses_its_context_stops_at_once(test: &mut Test) -> Outcome {
 }
 
 fn priorities_change_from_afar(test: &mut Test) -> Outcome {
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let first = counter_on(test, core, ABOVE, 0)?;
         let second = counter_on(test, core, BELOW, 1)?;
         for _ in 0..3 {
@@ -339,7 +340,7 @@ fn registers_are_written_from_afar(test: &mut Test) -> Outcome {
     extern "C" fn elsewhere() -> ! {
         count_for_ever(1)
     }
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let thread = counter_on(test, core, ABOVE, 0)?;
         check!(moves(test, 0)?);
         let mut registers = thread.tcb.read_registers(false)?;
@@ -354,7 +355,7 @@ fn registers_are_written_from_afar(test: &mut Test) -> Outcome {
 
 fn faults_are_told_on_another_core(test: &mut Test) -> Outcome {
     const NOWHERE: usize = 0x9000_0000;
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let watched = test.watched(move || {
             // SAFETY: the fault is expected.
             unsafe { load(NOWHERE) };
@@ -366,7 +367,13 @@ fn faults_are_told_on_another_core(test: &mut Test) -> Outcome {
         for _ in 0..3 {
             let message = watched.endpoint.recv(watched.reply).message;
             let fault = Fault::from_message(&message.unwrap_or(Message::empty(0)));
-            check!(matches!(fault, Fault::Memory { address: NOWHERE, .. }));
+            check!(matches!(
+                fault,
+                Fault::Memory {
+                    address: NOWHERE,
+                    ..
+                }
+            ));
             // The thread tries once more.
             watched.reply.send(Message::empty(0));
         }
@@ -378,7 +385,7 @@ fn faults_are_told_on_another_core(test: &mut Test) -> Outcome {
 }
 
 fn timeouts_are_told_on_another_core(test: &mut Test) -> Outcome {
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let (timeouts, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
         let time = SchedParameters::new(ms(2), ms(10)).with_badge(core);
         let thread = test.timed_on(core, ABOVE, time, || count_for_ever(0))?;
@@ -410,7 +417,7 @@ fn float_registers_move_along(test: &mut Test) -> Outcome {
         })?);
     }
     fill_fpu(77);
-    let cores = test.further_cores().end;
+    let cores = test.secondary_cores().end;
     for turn in 0..30 {
         for (index, thread) in threads.iter().flatten().enumerate() {
             let control = test.control_of((turn + index) % cores);
@@ -427,7 +434,7 @@ fn float_registers_move_along(test: &mut Test) -> Outcome {
 
 fn budgets_are_charged_where_they_are_used(test: &mut Test) -> Outcome {
     const PERIODS: u64 = 10;
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         // Budget that was used in pieces is replenished in pieces.
         let time = SchedParameters::new(ms(2), ms(10)).with_extra_refills(4);
         let thread = test.timed_on(core, ABOVE, time, || count_for_ever(0))?;
@@ -448,7 +455,7 @@ fn budgets_are_charged_where_they_are_used(test: &mut Test) -> Outcome {
 
 /// What a debug kernel checks after each entry takes less than the smallest budget.
 fn the_smallest_budget_of_another_core_suffices_for_progress(test: &mut Test) -> Outcome {
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         for period in [us(20), us(100), ms(1)] {
             let thread = counter_on(test, core, ABOVE, 0)?;
             // It enters the kernel to begin, for which the smallest budget does not suffice.
@@ -466,7 +473,7 @@ fn the_smallest_budget_of_another_core_suffices_for_progress(test: &mut Test) ->
 }
 
 fn levels_of_criticality_are_of_a_core(test: &mut Test) -> Outcome {
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let low = counter_on(test, core, ABOVE, 0)?;
         let high = test.timed_on(core, BELOW, SLICE, || count_for_ever(1))?;
         high.tcb.set_criticality(test.tcb, 1)?;
@@ -491,7 +498,7 @@ fn levels_of_criticality_are_of_a_core(test: &mut Test) -> Outcome {
 }
 
 fn callers_of_another_core_can_be_deleted(test: &mut Test) -> Outcome {
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
         // While blocked in the wait queue, and while waiting for a reply.
         for receive in [false, true] {
@@ -513,7 +520,7 @@ fn callers_of_another_core_can_be_deleted(test: &mut Test) -> Outcome {
 }
 
 fn servers_of_another_core_can_be_deleted(test: &mut Test) -> Outcome {
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
         let server = test.spawn_passive_on(core, ABOVE, move || {
             endpoint.recv(reply);
@@ -537,7 +544,7 @@ fn servers_of_another_core_can_be_deleted(test: &mut Test) -> Outcome {
 }
 
 fn yielding_to_another_core_returns_at_once(test: &mut Test) -> Outcome {
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let thread = counter_on(test, core, PRIORITY, 0)?;
         check!(moves(test, 0)?);
         thread.sched_context.yield_to()?;
@@ -549,7 +556,7 @@ fn yielding_to_another_core_returns_at_once(test: &mut Test) -> Outcome {
 
 fn debug_kernels_tell_where_a_thread_is(test: &mut Test) -> Outcome {
     check_eq!(syscall::debug_thread_affinity(test.tcb), 0);
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let thread = counter_on(test, core, BELOW, 0)?;
         check_eq!(syscall::debug_thread_affinity(thread.tcb), core);
         test.control_of(0).configure(thread.sched_context, &SLICE)?;

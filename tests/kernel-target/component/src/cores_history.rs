@@ -26,7 +26,7 @@ tests![
 fn issue_138_contexts_move_to_idle_cores(test: &mut Test) -> Outcome {
     let thread = test.timed(BELOW, SLICE, || count_for_ever(0))?;
     thread.start()?;
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         for time in [
             SLICE,
             SchedParameters::new(ms(1), ms(4)),
@@ -48,7 +48,7 @@ fn issue_138_contexts_move_to_idle_cores(test: &mut Test) -> Outcome {
     let client = test.timed(BELOW, SLICE, move || {
         endpoint.call(Message::empty(0));
     })?;
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         test.control_of(core)
             .configure(client.sched_context, &SLICE)?;
         client.start()?;
@@ -60,7 +60,7 @@ fn issue_138_contexts_move_to_idle_cores(test: &mut Test) -> Outcome {
 /// A new context began with a time that another core had read.
 fn issue_262_new_contexts_of_another_core_have_their_whole_budget(test: &mut Test) -> Outcome {
     let parameters = SchedParameters::new(ms(2), ms(1000)).with_extra_refills(2);
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let (timeouts, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
         let thread = test.passive(BELOW, || count_for_ever(0))?;
         thread.tcb.set_timeout_endpoint(timeouts)?;
@@ -84,7 +84,7 @@ fn issue_262_new_contexts_of_another_core_have_their_whole_budget(test: &mut Tes
 
 /// A budget ended on one core while another core deleted its context.
 fn issue_633_contexts_die_as_their_budget_ends_on_another_core(test: &mut Test) -> Outcome {
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let thread = test.passive(BELOW, || count_for_ever(0))?;
         thread.start()?;
         let time = SchedParameters::new(us(200), us(450));
@@ -104,7 +104,7 @@ fn issue_633_contexts_die_as_their_budget_ends_on_another_core(test: &mut Test) 
 
 /// As 633, with the thread waiting for its next replenishment on that core.
 fn issue_677_contexts_of_another_core_die_while_they_wait(test: &mut Test) -> Outcome {
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let thread = test.timed_on(core, BELOW, SchedParameters::new(us(500), ms(1000)), || {
             count_for_ever(0)
         })?;
@@ -135,7 +135,7 @@ fn issue_844_periods_do_not_drift_on_any_core(test: &mut Test) -> Outcome {
     static PERIODS: AtomicUsize = AtomicUsize::new(0);
     static DRIFT: AtomicIsize = AtomicIsize::new(0);
     let time = SchedParameters::new(us(100), ms(1)).sporadic();
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let startup = test.startup;
         let thread = test.timed_on(core, ABOVE, time, move || {
             let clock = Clock::from_startup(startup);
@@ -189,7 +189,7 @@ fn issue_986_reply_recv_takes_the_time_of_a_caller_of_another_core(test: &mut Te
             endpoint.reply_recv(Message::empty(0), reply);
         }
     })?;
-    let last = test.further_cores().end - 1;
+    let last = test.secondary_cores().end - 1;
     // The callers wait in turn: one of this core, then one of another, and so on.
     for core in [0, 1, last, 0, last, 1] {
         test.spawn_on(core, BELOW, move || {
@@ -211,7 +211,7 @@ fn issue_986_reply_recv_takes_the_time_of_a_caller_of_another_core(test: &mut Te
 /// signal that came meanwhile lends it a context of another core.
 fn issue_1662_servers_move_to_another_core_in_a_receive(test: &mut Test) -> Outcome {
     let bell: Notification = test.create()?;
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let (endpoint, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
         let server = test.spawn_passive(ABOVE, move || {
             let mut received = endpoint.recv(reply);

@@ -17,7 +17,7 @@ tests![
 fn unmapped_pages_are_gone_on_all_cores(test: &mut Test) -> Outcome {
     let frame: Frame = test.create()?;
     let address = test.map(frame, Rights::READ_WRITE, Attributes::NORMAL)?;
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let watched = test.watched(move || {
             loop {
                 // SAFETY: the address is mapped, or a fault is expected.
@@ -47,7 +47,7 @@ fn unmapped_pages_are_gone_on_all_cores(test: &mut Test) -> Outcome {
 fn spaces_of_another_core_become_memory(test: &mut Test) -> Outcome {
     const PAGE_BITS: usize = FrameSize::SMALLEST.bits();
     const RADIX: usize = PAGE_BITS - SLOT_BITS;
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let thread = test.timed_on(core, ABOVE, SLICE, || {
             let own = Tcb(CPtr(count(1)));
             loop {

@@ -1,7 +1,7 @@
 //! Software-generated interrupts on Arm between cores: debug kernels raise them for any thread.
 
-use crate::support::{Outcome, Test};
 use crate::check_eq;
+use crate::support::{Outcome, Test};
 use abi::slots;
 use userlib::cap::{IrqControl, IrqHandler, Notification};
 use userlib::{CPtr, syscall};
@@ -28,7 +28,7 @@ fn listen(test: &mut Test, core: usize) -> Outcome<(IrqHandler, Notification)> {
 
 fn software_interrupts_come_to_their_core(test: &mut Test) -> Outcome {
     let (own, here) = listen(test, 0)?;
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let (handler, there) = listen(test, core)?;
         for _ in 0..3 {
             syscall::debug_send_ipi(core, SIGNAL);

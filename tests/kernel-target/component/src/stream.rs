@@ -200,7 +200,7 @@ impl Locked {
 
 fn cores_that_wait_for_one_another_say_so(test: &mut Test) -> Outcome {
     const ROUNDS: usize = 20_000;
-    if test.further_cores().is_empty() {
+    if test.secondary_cores().is_empty() {
         return Ok(());
     }
     // Capabilities are in one tree for all cores: a core that copies or deletes one stops the others.

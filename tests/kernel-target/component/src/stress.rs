@@ -95,7 +95,7 @@ fn disturb_by_device(test: &mut Test) -> Outcome {
 
 /// Clients of an endpoint, each with a badge and a counter, on as many cores as there are.
 fn clients(test: &mut Test, endpoint: Endpoint) -> Outcome {
-    let cores = test.further_cores().end;
+    let cores = test.secondary_cores().end;
     for (index, time) in TIME.into_iter().enumerate() {
         let service = test.badge(endpoint, index)?;
         let client = test.timed_on(index % cores, BELOW, time, move || {
@@ -256,7 +256,7 @@ fn servers_that_time_out_go_on(test: &mut Test) -> Outcome {
 /// system calls, too. An emulator that runs its cores in turn would not show a problem.
 fn system_calls_continue_while_another_core_has_access(test: &mut Test) -> Outcome {
     const CALLS: usize = 10_000;
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         counters::set(0, 0);
         let bell: Notification = test.create()?;
         let suspended = test.timed_on(core, BELOW, SLICE, || {})?;
@@ -282,7 +282,7 @@ fn system_calls_continue_while_another_core_has_access(test: &mut Test) -> Outco
 /// A budget that is reduced below what its thread has used ends as the thread's core learns of it, and a
 /// handler on this core gets the fault (bug 88).
 fn reduced_budgets_end_on_another_core(test: &mut Test) -> Outcome {
-    for core in test.further_cores() {
+    for core in test.secondary_cores() {
         let (timeouts, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
         let thread = test.passive(ABOVE, || count_for_ever(0))?;
         thread.tcb.set_timeout_endpoint(timeouts)?;

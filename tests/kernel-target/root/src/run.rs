@@ -49,8 +49,8 @@ pub struct Runner<'a> {
     report: SharedPage,
     /// Registers of a timer.
     timer: Option<Frame>,
-    /// The SchedControl capabilities of further cores.
-    further: Range<usize>,
+    /// The SchedControl capabilities of secondary cores.
+    secondary: Range<usize>,
 }
 
 /// Moves a capability from a slot of a process back to its own slot, and deletes what was derived from it.
@@ -75,7 +75,7 @@ impl<'a> Runner<'a> {
             reply: environment.allocator.create()?,
             report: environment.create_shared_page()?,
             timer: timer(environment)?,
-            further: boot.sched_control.start + 1..boot.sched_control.end,
+            secondary: boot.sched_control.start + 1..boot.sched_control.end,
             environment,
         })
     }
@@ -122,7 +122,7 @@ impl<'a> Runner<'a> {
         ] {
             process.give(environment, name, capability, Rights::ALL)?;
         }
-        for (name, control) in names::SCHED_CONTROLS.iter().zip(self.further.clone()) {
+        for (name, control) in names::SCHED_CONTROLS.iter().zip(self.secondary.clone()) {
             process.give(environment, name, CPtr(control), Rights::ALL)?;
         }
         let endpoint = self.endpoint;
@@ -155,7 +155,7 @@ impl<'a> Runner<'a> {
         if userlib::abi::MAX_CRITICALITY > 0 {
             // The previous test may have left another level.
             environment.sched_control.set_criticality_level(0)?;
-            for control in self.further.clone() {
+            for control in self.secondary.clone() {
                 SchedControl(CPtr(control)).set_criticality_level(0)?;
             }
         }

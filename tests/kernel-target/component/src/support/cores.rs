@@ -13,7 +13,7 @@ const NAP: userlib::Microseconds = ms(2);
 
 impl Test {
     /// The cores other than the first, on which the test itself runs; no more than tests need.
-    pub fn further_cores(&self) -> Range<usize> {
+    pub fn secondary_cores(&self) -> Range<usize> {
         1..self.boot_info().nodes.min(names::SCHED_CONTROLS.len() + 1)
     }
 
@@ -26,7 +26,7 @@ impl Test {
     pub fn control_of(&self, core: usize) -> SchedControl {
         match core.checked_sub(1) {
             None => self.sched_control,
-            Some(further) => self.startup.capability(names::SCHED_CONTROLS[further]),
+            Some(secondary) => self.startup.capability(names::SCHED_CONTROLS[secondary]),
         }
     }
 

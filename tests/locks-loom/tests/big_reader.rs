@@ -39,7 +39,7 @@ macro_rules! promises {
                     self.belongings[core].with_mut(|value| unsafe { *value += 1 });
                 }
 
-                fn serve(&self, core: usize) {
+                fn handle_requests(&self, core: usize) {
                     // SAFETY: the mailbox belongs to this core.
                     unsafe {
                         self.requests[core].handle(|more| {
@@ -51,7 +51,7 @@ macro_rules! promises {
                 fn enter(&self, core: usize) {
                     if !self.lock.try_lock_shared(core) {
                         self.lock.lock_shared(core, || {
-                            self.serve(core);
+                            self.handle_requests(core);
                             spin_loop();
                         });
                     }
@@ -66,22 +66,22 @@ macro_rules! promises {
 
                 /// A kernel entry in exclusive mode.
                 fn work_on_all(&self, core: usize) {
-                    self.stop(core);
+                    self.enter_exclusively(core);
                     for other in 0..CORES {
                         self.use_own(other);
                     }
                     self.lock.unlock_exclusive(core);
                 }
 
-                fn stop(&self, core: usize) {
+                fn enter_exclusively(&self, core: usize) {
                     self.lock.lock_exclusive(core, || {
-                        self.serve(core);
+                        self.handle_requests(core);
                         spin_loop();
                     });
                 }
             }
 
-            pub fn inside_and_alone<const CORES: usize>() {
+            pub fn shared_and_exclusive<const CORES: usize>() {
                 explore(|| {
                     let machine = Machine::<CORES>::new();
                     let others: Vec<_> = (1..CORES)
@@ -97,7 +97,7 @@ macro_rules! promises {
                 });
             }
 
-            pub fn two_want_to_be_alone() {
+            pub fn two_want_exclusive_mode() {
                 explore(|| {
                     let machine = Machine::<2>::new();
                     let other = machine.clone();
@@ -113,16 +113,16 @@ macro_rules! promises {
             }
 
             /// A core in exclusive mode makes a remote call; the other core gets an IPI for it.
-            pub fn work_is_done_for_others() {
+            pub fn remote_calls_are_handled() {
                 explore(|| {
                     let machine = Machine::<2>::new();
-                    let alone = machine.clone();
-                    let alone = thread::spawn(move || {
-                        alone.stop(1);
+                    let exclusive = machine.clone();
+                    let exclusive = thread::spawn(move || {
+                        exclusive.enter_exclusively(1);
                         // SAFETY: only the core in exclusive mode makes remote calls.
-                        unsafe { alone.requests[0].call(7, spin_loop) };
-                        alone.use_own(0);
-                        alone.lock.unlock_exclusive(1);
+                        unsafe { exclusive.requests[0].call(7, spin_loop) };
+                        exclusive.use_own(0);
+                        exclusive.lock.unlock_exclusive(1);
                     });
                     // The IPI arrives when the other core is in exclusive mode.
                     let mut seen = 0;
@@ -133,7 +133,7 @@ macro_rules! promises {
                         machine.lock.unlock_shared(0);
                         spin_loop();
                     }
-                    alone.join().unwrap();
+                    exclusive.join().unwrap();
                 });
             }
         }
@@ -148,50 +148,50 @@ promises!(mute, locks_loom::broken::mute);
 
 #[test]
 fn exclusive_mode_excludes_the_other_core() {
-    sound::inside_and_alone::<2>();
+    sound::shared_and_exclusive::<2>();
 }
 
 #[test]
 fn exclusive_mode_excludes_three_cores() {
-    sound::inside_and_alone::<3>();
+    sound::shared_and_exclusive::<3>();
 }
 
 #[test]
-fn two_want_to_be_alone() {
-    sound::two_want_to_be_alone();
+fn two_want_exclusive_mode() {
+    sound::two_want_exclusive_mode();
 }
 
 #[test]
-fn work_is_done_for_others() {
-    sound::work_is_done_for_others();
+fn remote_calls_are_handled() {
+    sound::remote_calls_are_handled();
 }
 
 #[test]
 #[should_panic]
 fn an_entry_lock_without_barriers_is_caught() {
-    without_fence::inside_and_alone::<2>();
+    without_fence::shared_and_exclusive::<2>();
 }
 
 #[test]
 #[should_panic]
 fn an_entry_lock_that_does_not_release_is_caught() {
-    without_release::inside_and_alone::<2>();
+    without_release::shared_and_exclusive::<2>();
 }
 
 #[test]
 #[should_panic]
 fn an_entry_lock_that_does_not_acquire_is_caught() {
-    without_acquire::inside_and_alone::<2>();
+    without_acquire::shared_and_exclusive::<2>();
 }
 
 #[test]
 #[should_panic]
 fn a_core_that_sends_no_ipi_is_caught() {
-    mute::two_want_to_be_alone();
+    mute::two_want_exclusive_mode();
 }
 
 #[test]
 #[should_panic]
 fn work_that_is_not_released_is_caught() {
-    without_release::work_is_done_for_others();
+    without_release::remote_calls_are_handled();
 }

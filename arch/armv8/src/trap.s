@@ -71,8 +71,8 @@ trap_other_syscall:
     b       trap_leave
 
 // A Call or ReplyRecv that is not eligible for a fast path in assembly.
-    .global trap_call_declined
-trap_call_declined:
+    .global trap_call_not_eligible
+trap_call_not_eligible:
     mrs     x25, tpidr_el1
     ldr     x25, [x25, #{stack}]
     mov     sp, x25

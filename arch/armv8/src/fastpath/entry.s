@@ -28,7 +28,7 @@
 
 // All other system calls go to the portable kernel, as do entries that are not eligible; nothing has changed.
     b       trap_other_syscall
-9:  b       trap_call_declined
+9:  b       trap_call_not_eligible
 
 // Called if the next thread's priority, w13, differs from the current one's, w14. Not eligible if the timer
 // deadline does not cover w13, or if w13 is lower and the deadline has passed or a higher-priority thread is

@@ -5,7 +5,7 @@
 //! conditional execution are conditions of their own.
 
 /// The label of the fallback to the slow path.
-const DECLINE: &str = "9";
+const SLOW_PATH: &str = "9";
 /// Condition codes of Arm.
 const CONDITIONS: [&str; 10] = ["eq", "ne", "hi", "lo", "hs", "ls", "mi", "pl", "cs", "cc"];
 
@@ -166,7 +166,7 @@ impl Instruction<'_> {
     fn other_branches(&self, always: &str, label: &str) -> Vec<String> {
         let is_local = |label: &str| label.starts_with(|digit: char| digit.is_ascii_digit());
         match label.strip_suffix('b').or(label.strip_suffix('f')) {
-            Some(DECLINE) => vec![String::new()],
+            Some(SLOW_PATH) => vec![String::new()],
             // A branch from the entry to one of the paths.
             Some("4" | "6") => Vec::new(),
             _ if always == "bl" => vec![String::new()],
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_declines_does_not() {
+    fn a_branch_to_the_slow_path_is_left_out() {
         expect("    cmp eax, 3\n    ja 9b\n", &[(1, "")]);
         expect("8:  tbz     w10, #{WRITE_BIT}, 9b // why\n", &[(0, "")]);
         expect("    bhs     9b\n", &[(0, "")]);

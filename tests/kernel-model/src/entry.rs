@@ -40,7 +40,7 @@ impl Model {
     /// Consumed time is committed at the latest when another context becomes current. The kernel may
     /// commit it earlier, with a visible effect; so `charge` says whether it did.
     pub fn enter(&mut self, now: Time, event: Event, charge: bool) {
-        if self.paying.is_some() {
+        if self.current_context.is_some() {
             self.used += now - self.now;
         }
         self.now = now;

@@ -469,7 +469,7 @@ impl Model {
         let [budget, period, extra, badge, flags] = [0, 1, 2, 3, 4].map(|index| call.words[index]);
         debug_assert!(MIN_BUDGET <= budget as Time && budget <= period);
         let (budget, period, max) = (budget as Time, period as Time, extra + 2);
-        if self.paying == Some(id) {
+        if self.current_context == Some(id) {
             self.commit();
         }
         let now = self.now;

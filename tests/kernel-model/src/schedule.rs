@@ -124,10 +124,10 @@ impl Model {
 
     /// An event makes the thread runnable: a sporadic context can be used from now on.
     pub fn wake(&mut self, thread: Id) {
-        let (now, paying) = (self.now, self.paying);
+        let (now, current_context) = (self.now, self.current_context);
         if let Some(id) = self.threads[thread].context
             && self.contexts[id].sporadic
-            && paying != Some(id)
+            && current_context != Some(id)
             && let Some(refills) = &mut self.contexts[id].refills
         {
             refills.unblock(now);
@@ -135,7 +135,7 @@ impl Model {
     }
 
     fn charge(&mut self, time: Time, consumed: Time) {
-        if let Some(id) = self.paying
+        if let Some(id) = self.current_context
             && let Some(refills) = &mut self.contexts[id].refills
         {
             let time = refills.charge(time);
@@ -160,7 +160,7 @@ impl Model {
     /// The budget check: whether the current context can pay for a kernel entry. If not, its slice
     /// ends and the thread restarts its request later.
     pub fn check_budget(&mut self) -> bool {
-        let (Some(current), Some(id)) = (self.current, self.paying) else {
+        let (Some(current), Some(id)) = (self.current, self.current_context) else {
             return true;
         };
         let Some(refills) = &self.contexts[id].refills else {
@@ -182,7 +182,7 @@ impl Model {
     fn end_slice(&mut self, time: Time, consumed: Time, may_time_out: bool) {
         self.charge(time, consumed);
         self.used = 0;
-        let (Some(current), Some(id)) = (self.current, self.paying) else {
+        let (Some(current), Some(id)) = (self.current, self.current_context) else {
             return;
         };
         let Some(refills) = &mut self.contexts[id].refills else {
@@ -211,7 +211,7 @@ impl Model {
     /// `Yield`: the remaining head replenishment is given up, or the remaining limit, if that is less.
     /// It does not count as consumed.
     pub fn give_up_slice(&mut self, thread: Id) {
-        let Some(id) = self.paying else {
+        let Some(id) = self.current_context else {
             return;
         };
         let Some(refills) = &self.contexts[id].refills else {
@@ -240,7 +240,7 @@ impl Model {
     pub fn leave(&mut self, charge: bool) {
         self.release();
         if let Some(current) = self.current
-            && self.threads[current].context != self.paying
+            && self.threads[current].context != self.current_context
             && self.is_schedulable(current)
             && !self.has_budget(current)
         {
@@ -255,11 +255,11 @@ impl Model {
             _ => self.run_first(stays),
         }
         let next = self.current.and_then(|current| self.threads[current].context);
-        if charge || next != self.paying {
+        if charge || next != self.current_context {
             self.commit();
         }
-        if next != self.paying {
-            self.paying = next;
+        if next != self.current_context {
+            self.current_context = next;
             // A constant-bandwidth context can be used from the time of the switch to its thread.
             if let Some(id) = next
                 && !self.contexts[id].sporadic
@@ -326,9 +326,9 @@ impl Model {
     /// When the kernel must be entered at the latest: at the end of the running thread's budget or limit, or
     /// at the release of a higher-ranking thread.
     pub fn latest_entry(&self) -> Time {
-        let end = self.paying.and_then(|id| self.contexts[id].refills.as_ref());
+        let end = self.current_context.and_then(|id| self.contexts[id].refills.as_ref());
         let end = end.map_or(Time::MAX, |refills| self.now + refills.head().1 - self.used);
-        let limit = self.paying.and_then(|id| self.limit_left(id));
+        let limit = self.current_context.and_then(|id| self.limit_left(id));
         let end = end.min(limit.map_or(Time::MAX, |limit| self.now + limit));
         let rank = self.current.map(|current| self.rank(current));
         let preempts = |(_, thread): &&(Time, Id)| Some(self.rank(*thread)) > rank;

@@ -29,10 +29,11 @@ pub struct Model {
     pub chains: Vec<Chain>,
     /// All capabilities, in the order of the derivation tree.
     pub slots: Vec<Slot>,
-    /// The running thread; `paying` is the current scheduling context.
+    /// The running thread.
     pub current: Option<Id>,
-    pub paying: Option<Id>,
-    /// Time that `paying` has consumed and that is not charged yet.
+    /// The current scheduling context.
+    pub current_context: Option<Id>,
+    /// Time that it has consumed and that is not charged yet.
     pub used: Time,
     /// Threads of at least this criticality run before all others; at 0 all are equal.
     pub level: u8,
@@ -184,7 +185,7 @@ impl Model {
             owner: Some(0),
             ..Context::default()
         });
-        (model.current, model.paying) = (Some(0), Some(0));
+        (model.current, model.current_context) = (Some(0), Some(0));
         for (address, cap) in [
             (slots::INIT_THREAD_TCB, Cap::Thread { id: 0 }),
             (slots::INIT_THREAD_CNODE, Cap::CNode),

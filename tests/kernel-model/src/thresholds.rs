@@ -24,7 +24,7 @@ pub struct Sending {
 impl Model {
     /// Time that a context has consumed and that is not charged yet.
     pub fn uncharged(&self, context: Id) -> Time {
-        if self.paying == Some(context) { self.used } else { 0 }
+        if self.current_context == Some(context) { self.used } else { 0 }
     }
 
     /// The running thread may send its context there without a limit, which it may not if it runs
@@ -148,7 +148,7 @@ impl Model {
 
     /// `YieldUntilBudget`. What was lent with a limit is not merged: its owner would have to wait.
     pub fn yield_until(&mut self, thread: Id, needed: Time) {
-        let Some(context) = self.paying else {
+        let Some(context) = self.current_context else {
             return;
         };
         let now = self.head(context).saturating_sub(self.used);

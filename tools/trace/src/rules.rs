@@ -290,7 +290,7 @@ impl Check<'_> {
             );
         }
         let Some(thread) = thread else {
-            return self.most_urgent_runs(event, None);
+            return self.highest_priority_runs(event, None);
         };
         let Some(context) = context else {
             let name = self.state.thread_name(thread, &self.trace.names);
@@ -308,12 +308,12 @@ impl Check<'_> {
             );
             self.complain(time, text);
         }
-        self.most_urgent_runs(event, Some(thread.0));
+        self.highest_priority_runs(event, Some(thread.0));
     }
 
     /// No thread that can run has a higher priority than the one that does, and none can if the core idles. Only where no
     /// criticality level and no domain decides.
-    fn most_urgent_runs(&mut self, event: &Event, running: Option<usize>) {
+    fn highest_priority_runs(&mut self, event: &Event, running: Option<usize>) {
         let is_level_0 = self.state.cores.values().all(|core| core.level == 0);
         // On several cores a ready thread may belong to another one, and with several domains to another domain.
         if !is_level_0 || self.has_domains || self.state.cores.len() > 1 {

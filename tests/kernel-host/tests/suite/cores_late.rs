@@ -327,12 +327,12 @@ fn a_late_request_is_not_preempted_by_the_timer_that_has_expired() {
 #[test]
 fn a_late_request_is_preempted_for_a_higher_priority_thread_that_is_due() {
     let mut late = Late::with(BANDWIDTH);
-    let urgent = Spec::new("urgent", 50).budget(Budget::new(20, 200));
-    (late.machine).spawn_on(HERE, urgent);
+    let above = Spec::new("above", 50).budget(Budget::new(20, 200));
+    (late.machine).spawn_on(HERE, above);
     late.advance(30);
     assert_eq!(late.running(), "task");
     assert_eq!(configure_late(&mut late), 0);
-    assert_eq!(late.running(), "urgent");
+    assert_eq!(late.running(), "above");
 }
 
 /// Such a thread cannot run any more if the turn of its domain is over.

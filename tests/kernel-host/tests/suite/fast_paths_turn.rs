@@ -368,7 +368,7 @@ fn turns_until_a_time_that_has_passed_are_not_short() {
 }
 
 #[test]
-fn turns_beside_more_urgent_threads_are_not_short() {
+fn turns_beside_higher_priority_threads_are_not_short() {
     let mut scene = Scene::new(BUDGET);
     let ready = scene.spawn(15, BUDGET);
     let turn = scene.turn(1000);

@@ -247,7 +247,7 @@ fn on_one_core_they_are_aborted_in_turn(test: &mut Test) -> Outcome {
 
 /// A job on the other core has more than the time that it needs, which is twice its work in virtual time, but less than that
 /// and what the thread of higher priority takes meanwhile.
-fn urgent<S: Source>(test: &mut Test, load: Load, mut dispatcher: OnCores<2, S>) -> Outcome<S> {
+fn preempted<S: Source>(test: &mut Test, load: Load, mut dispatcher: OnCores<2, S>) -> Outcome<S> {
     static OTHER_CORE: AtomicUsize = AtomicUsize::new(0);
     OTHER_CORE.store(0, Relaxed);
     for (period, budget) in [(119, 60), (120, 24)] {
@@ -259,16 +259,16 @@ fn urgent<S: Source>(test: &mut Test, load: Load, mut dispatcher: OnCores<2, S>)
         );
     }
     let time = SchedParameters::new(ms(15), ms(30));
-    let urgent = test.timed(ABOVE, time, move || {
+    let above = test.timed(ABOVE, time, move || {
         loop {
             load.work_in_turns(ms(1));
             OTHER_CORE.fetch_add(1, Relaxed);
         }
     })?;
-    test.control_of(1).configure(urgent.sched_context, &time)?;
-    urgent.start()?;
+    test.control_of(1).configure(above.sched_context, &time)?;
+    above.start()?;
     let (jobs, _, source) = run(test, dispatcher, ms(475))?;
-    urgent.tcb.suspend()?;
+    above.tcb.suspend()?;
     check_eq!(jobs.aborted, [0; 3]);
     check!(jobs.good[0] >= 3 && jobs.good[1] >= 3, "{:?}", jobs.good);
     check!(OTHER_CORE.load(Relaxed) > 30);
@@ -277,7 +277,7 @@ fn urgent<S: Source>(test: &mut Test, load: Load, mut dispatcher: OnCores<2, S>)
 
 fn a_higher_priority_thread_on_another_core_uses_up_no_budget(test: &mut Test) -> Outcome {
     let load = Load::calibrate(&test.clock);
-    beside_others!(test, with_source::<2, _>, |test, dispatcher| urgent(
+    beside_others!(test, with_source::<2, _>, |test, dispatcher| preempted(
         test, load, dispatcher
     ))
 }

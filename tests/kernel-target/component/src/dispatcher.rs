@@ -294,7 +294,7 @@ fn a_removed_task_leaves_room_for_another(test: &mut Test) -> Outcome {
 
 /// Two tasks whose jobs need nearly all of their budgets, and a thread of higher priority that takes three milliseconds of
 /// ten. If its time were theirs, jobs would be aborted.
-fn urgent<S: Source>(
+fn preempted<S: Source>(
     test: &mut Test,
     load: Load,
     mut dispatcher: Dispatcher<1, 3, S>,
@@ -307,12 +307,12 @@ fn urgent<S: Source>(
         add(test, &mut dispatcher, task, move |_| load.work(ms(work)));
     }
     let time = SchedParameters::new(ms(3), ms(10));
-    let urgent = test.timed(ABOVE, time, || {
+    let above = test.timed(ABOVE, time, || {
         loop {
             black_box(());
         }
     })?;
-    urgent.start()?;
+    above.start()?;
     let (mut in_time, mut others) = ([0; 2], 0);
     run(test, &mut dispatcher, ms(159), |event| match event {
         Event::Completed(task, completion) if completion.late == Duration(0) => {
@@ -320,7 +320,7 @@ fn urgent<S: Source>(
         }
         _ => others += 1,
     })?;
-    urgent.tcb.suspend()?;
+    above.tcb.suspend()?;
     let source = dispatcher.stop()?;
     check_eq!((in_time, others), ([8, 4], 0));
     Ok(source)
@@ -328,7 +328,7 @@ fn urgent<S: Source>(
 
 fn higher_priority_threads_use_up_no_budgets(test: &mut Test) -> Outcome {
     let load = Load::calibrate(&test.clock);
-    beside_others!(test, with_source, |test, dispatcher| urgent(
+    beside_others!(test, with_source, |test, dispatcher| preempted(
         test, load, dispatcher
     ))
 }

@@ -50,14 +50,14 @@ pub fn play(input: &[u8]) -> Ledger {
 /// As [`play`].
 pub fn play_with(input: &[u8], defect: Defect) -> Ledger {
     thread_local! {
-        static WORLD: RefCell<Option<TestSystem>> = const { RefCell::new(None) };
+        static SYSTEM: RefCell<Option<TestSystem>> = const { RefCell::new(None) };
     }
-    WORLD.with_borrow_mut(|place| {
+    SYSTEM.with_borrow_mut(|kept| {
         // Taken out, so that a machine in which a check failed is not used again.
-        let mut system = place.take().unwrap_or_default();
+        let mut system = kept.take().unwrap_or_default();
         system.restart();
         let ledger = Player::new(&mut system, defect).play(Bytes(input));
-        *place = Some(system);
+        *kept = Some(system);
         ledger
     })
 }
@@ -227,7 +227,7 @@ impl<'a> Player<'a> {
     fn holdings(&self) -> Holdings {
         census::capabilities(self.machine.kernel, &[self.machine.root_space()])
             .into_iter()
-            .map(|(place, cap)| (place, cap, standing(self.machine, cap)))
+            .map(|(place, cap)| (place, cap, parameters(self.machine, cap)))
             .collect()
     }
 
@@ -265,12 +265,12 @@ impl<'a> Player<'a> {
 }
 
 /// Capabilities by slot, and the parameters of the threads they refer to.
-type Holdings = Vec<(usize, RawCap, Standing)>;
+type Holdings = Vec<(usize, RawCap, Parameters)>;
 
 /// Of a thread: priority, criticality, their maximum controlled values, and domain.
-type Standing = Option<[u8; 5]>;
+type Parameters = Option<[u8; 5]>;
 
-fn standing(machine: &Machine, cap: RawCap) -> Standing {
+fn parameters(machine: &Machine, cap: RawCap) -> Parameters {
     let Cap::<Host>::Thread(thread) = Cap::decode(cap) else {
         return None;
     };

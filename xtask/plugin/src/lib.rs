@@ -13,7 +13,7 @@
 //! | `mark N WAITED` | mark N; the interrupt that made the user run again has waited for at most this many instructions |
 //! | `delay LONGEST ADDRESS...` | after mark 0: the longest wait of an interrupt before any other mark since mark 1, and the addresses executed |
 //! | `wait LONGEST ADDRESS...` | then: the most instructions of other processors, since mark 1, for which a processor waited in one section, and their addresses |
-//! | `stretches COUNT SUM SQUARES SHORTEST LONGEST ADDRESS...` | then, for the sections since mark 1: their number, the sums of their lengths and of the squares of these, the length of the shortest and of the longest, and the addresses of the longest |
+//! | `sections COUNT SUM SQUARES SHORTEST LONGEST ADDRESS...` | then, for the sections since mark 1: their number, the sums of their lengths and of the squares of these, the length of the shortest and of the longest, and the addresses of the longest |
 //! | `lines OWN READ SHARED ADDRESS...` | with mark 5: the number of cache lines touched by the kernel on each processor between its marks 3 and 4 that only one processor touched, that several read and none wrote, and that one wrote and another touched; and the addresses of the last group |
 //!
 //! Of the instructions of a processor since a user has run, with those that it has waited for, the last 65,536 are

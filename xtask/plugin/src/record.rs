@@ -133,7 +133,7 @@ impl Record {
                 shortest,
                 ..
             } = past;
-            write!(to, "stretches {count} {sum} {squares} {shortest}")?;
+            write!(to, "sections {count} {sum} {squares} {shortest}")?;
             past.longest.write(to)?;
             to.flush()?;
         }

@@ -28,7 +28,7 @@ pub(super) use trace::{Runs, Trace};
 pub(super) fn show(bench: &Bench<'_>, wanted: &str) -> Result<()> {
     let built = bench.build()?;
     if delay::is_wanted(bench.filter()) {
-        return show_stretch(bench, &built, wanted);
+        return show_section(bench, &built, wanted);
     }
     // The plugin counts for processors without a counter.
     let observer = Observer::prepare(bench, &built)?;
@@ -54,7 +54,7 @@ pub(super) fn show(bench: &Bench<'_>, wanted: &str) -> Result<()> {
 
 /// Shows the longest interrupts-disabled section of the first scenario that contains the words of `wanted`,
 /// its longest delay, and with several cores the longest wait of a core for others.
-fn show_stretch(bench: &Bench<'_>, built: &Built, wanted: &str) -> Result<()> {
+fn show_section(bench: &Bench<'_>, built: &Built, wanted: &str) -> Result<()> {
     let (measurements, observations) = bench.observe(built)?;
     let (one, observation) = scenarios(&measurements, &observations)
         .find(|(one, _)| is_meant(one, wanted))

@@ -16,7 +16,7 @@ fn all_instructions_count() {
 }
 
 #[test]
-fn the_longest_stretch_is_kept() {
+fn the_longest_section_is_kept() {
     let record = Record::new();
     let mut written = Vec::new();
     run(&record, 8);
@@ -38,11 +38,11 @@ fn the_longest_stretch_is_kept() {
             "mark 0 1",
             "delay 0",
             "wait 0",
-            "stretches 4 7 15 1 3 300 301 302",
+            "sections 4 7 15 1 3 300 301 302",
             "mark 0 1",
             "delay 0",
             "wait 0",
-            "stretches 0 0 0 0 0"
+            "sections 0 0 0 0 0"
         ]
     );
 }
@@ -125,7 +125,7 @@ fn what_others_do_in_the_kernel_is_waited_for() {
         "{said}"
     );
     // Two sections, neither of which contains instructions of the other processor.
-    assert!(said.contains("\nstretches 2 18 234 3 15 a00 "), "{said}");
+    assert!(said.contains("\nsections 2 18 234 3 15 a00 "), "{said}");
 }
 
 #[test]

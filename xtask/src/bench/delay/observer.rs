@@ -165,7 +165,7 @@ impl Observer {
                     &[observation.wait],
                 )?);
             }
-            all.push(observation.stretches(Measurement {
+            all.push(observation.sections(Measurement {
                 operation: name(INTERRUPTS_OFF),
                 ..one
             }));

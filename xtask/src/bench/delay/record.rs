@@ -60,7 +60,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Observation>> {
                 delayed = Some(addresses(words)?);
             }
             Some("wait") => wait = Some((next()?, addresses(words)?)),
-            Some("stretches") => {
+            Some("sections") => {
                 let (count, sum, squares) = (next()?, next()?, next()?);
                 let (shortest, longest) = (next()?, next()?);
                 let delays = delays.take().context("the record is damaged")?;
@@ -107,7 +107,7 @@ impl Observation {
     }
 
     /// The sections, as a measurement with the other properties of `one`.
-    pub(super) fn stretches(&self, one: Measurement) -> Measurement {
+    pub(super) fn sections(&self, one: Measurement) -> Measurement {
         #[expect(clippy::cast_precision_loss, reason = "there are not that many")]
         let count = self.count.max(1) as f64;
         let mean = self.sum / count;
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn releases_count_while_they_are_watched() {
         let text = "mark 2 70\nmark 1 0\nmark 2 50\nmark 2 350\nmark 0 10\n\
-                    delay 350 9 a\nwait 2 5 b0\nstretches 4 500 132600 10 350 1f a0\n";
+                    delay 350 9 a\nwait 2 5 b0\nsections 4 500 132600 10 350 1f a0\n";
         let observations = read(text).unwrap();
         assert_eq!(observations.len(), 1);
         assert_eq!(observations[0].delays, [50.0, 350.0]);
@@ -146,8 +146,8 @@ mod tests {
         for text in [
             "mark 1\n",
             "mark 7 0\n",
-            "stretches 1 1 1 1 1 0\n",
-            "mark 1 0\nstretches 1 1 1 1 1 0\n",
+            "sections 1 1 1 1 1 0\n",
+            "mark 1 0\nsections 1 1 1 1 1 0\n",
             "abacus\n",
         ] {
             assert!(read(text).is_err(), "{text}");

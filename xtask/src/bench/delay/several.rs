@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delay_is_two_stretches_that_may_wait() {
+    fn a_delay_is_two_sections_that_may_wait() {
         let at_most = measured(DELAY, 2, 12000.0);
         assert!(verdict::complaints(&at_most).is_empty());
         let too_long = verdict::complaints(&measured(DELAY, 2, 12001.0));

@@ -61,8 +61,8 @@ pub(in crate::bench) fn complaints(measured: &[Measurement]) -> Vec<String> {
     let cores = measured.iter().filter(|one| one.suite == SUITE);
     let cores = cores.map(cores_of).max().unwrap_or(1);
     let bound = longest_section(cores);
-    let (stretches, delays) = (curves(measured, INTERRUPTS_OFF), curves(measured, DELAY));
-    for Curve { name, points, .. } in &stretches {
+    let (sections, delays) = (curves(measured, INTERRUPTS_OFF), curves(measured, DELAY));
+    for Curve { name, points, .. } in &sections {
         for (attackers, value) in points {
             if *value > bound {
                 complaints.push(format!(
@@ -76,16 +76,16 @@ pub(in crate::bench) fn complaints(measured: &[Measurement]) -> Vec<String> {
     }
     // Work that the kernel does in any scenario, such as a release that preempts, takes longer than some
     // scenarios.
-    let usual = median(stretches.iter().map(|curve| worst_of_few(&curve.points)));
-    for curve in &stretches {
+    let usual = median(sections.iter().map(|curve| worst_of_few(&curve.points)));
+    for curve in &sections {
         complaints.extend(growth(curve, INTERRUPTS_OFF, usual, SLACK));
     }
     // With attackers on other cores, the results depend on what they are executing.
     for curve in delays.iter().filter(|_| cores == 1) {
         // With few attackers, the releases may have hit no long section. The worst case is the beginning of
         // the longest section, after which the switch to the thread follows.
-        let stretch = stretches.iter().find(|stretch| stretch.name == curve.name);
-        let reached = stretch.map_or(0.0, |stretch| worst_of_few(&stretch.points));
+        let section = sections.iter().find(|section| section.name == curve.name);
+        let reached = section.map_or(0.0, |section| worst_of_few(&section.points));
         let reached = reached.max(usual) + curve.least;
         complaints.extend(growth(curve, DELAY, reached, DELAY_SLACK));
     }
@@ -183,19 +183,14 @@ pub(super) mod tests {
             all.retain(|one| one.operation.ends_with(kind));
             all
         };
-        let stretches = [
+        let sections = [
             at(INTERRUPTS_OFF, 1, 1500.0),
             at(INTERRUPTS_OFF, 64, 1500.0),
         ]
         .concat();
-        let hit = [
-            stretches.clone(),
-            at(DELAY, 1, 500.0),
-            at(DELAY, 64, 1950.0),
-        ]
-        .concat();
+        let hit = [sections.clone(), at(DELAY, 1, 500.0), at(DELAY, 64, 1950.0)].concat();
         assert!(complaints(&hit).is_empty());
-        let late = [stretches, at(DELAY, 1, 500.0), at(DELAY, 64, 3300.0)].concat();
+        let late = [sections, at(DELAY, 1, 500.0), at(DELAY, 64, 3300.0)].concat();
         assert_eq!(complaints(&late).len(), 1);
     }
 

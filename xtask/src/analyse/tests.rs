@@ -118,7 +118,7 @@ const OVERLOADS: &[(&str, &str, &str, &str)] = &[
         "order",
         "\"5 ms\"\nperiod = \"10 ms\"",
         "\"745 us\"\nperiod = \"1 ms\"",
-        "urgent",
+        "prompt",
     ),
     (
         "overruns",

@@ -52,7 +52,7 @@ fn broadcast(bench: &mut Bench, variant: usize) -> Result {
     let waiters = WAITERS[variant % WAITERS.len()];
     let (priority, priority_value) = PRIORITIES[1 + variant / WAITERS.len()];
     for _ in 0..waiters {
-        bench.start(Place::Same, priority_value, Time::Own, attend)?;
+        bench.start(Place::Same, priority_value, Time::Own, wait_repeatedly)?;
     }
     let (counter, condition) = (bench.counter(), bench.peer.notification);
     let samples = repeated(|| {
@@ -70,7 +70,7 @@ fn broadcast(bench: &mut Bench, variant: usize) -> Result {
 }
 
 /// Waits for a condition repeatedly.
-fn attend(peer: &Peer) {
+fn wait_repeatedly(peer: &Peer) {
     loop {
         peer.notification.wait();
     }

@@ -12,7 +12,7 @@ userlib::component!(main);
 /// The components in the order of the description: whether each has stopped, how often it has failed or used up its time
 /// as far as the supervisor handles that, and how it ended.
 const EXPECTED: [(&str, bool, u32, End); 19] = [
-    ("urgent", true, 1, End::Done),
+    ("prompt", true, 1, End::Done),
     ("counted", true, 0, End::Done),
     ("stopped", true, 1, End::Timeout),
     ("reported", true, 1, End::Done),

@@ -150,7 +150,7 @@ fn call(bench: &mut Bench, core: usize) -> Result {
 /// A signal from a thread on the first core, which then waits for a signal back, to a waiting thread.
 fn signal(bench: &mut Bench, core: usize) -> Result {
     let peer = bench.peer;
-    bench.run_on(core, move || attend(&peer))?;
+    bench.run_on(core, move || signal_back(&peer))?;
     let mut signaller: Log = EMPTY;
     for stamps in &mut signaller {
         let mut registers = sending(peer.notification.cptr(), filled(0));
@@ -163,7 +163,7 @@ fn signal(bench: &mut Bench, core: usize) -> Result {
 }
 
 /// Waits for signals, logs the stamps, and signals back.
-fn attend(peer: &Peer) {
+fn signal_back(peer: &Peer) {
     for round in 0.. {
         let mut registers = sending(peer.notification.cptr(), filled(0));
         let stamps = peer.counter.timed(abi::Syscall::Wait, &mut registers);

@@ -28,8 +28,8 @@ const EXPECTED: [(&str, bool, u32, End); 19] = [
     ("client-1", true, 0, End::Done),
     ("stranger", true, 0, End::Done),
     ("listener", false, 1, End::Timeout),
-    ("twin-0", true, 0, End::Done),
-    ("twin-1", true, 0, End::Done),
+    ("taker-0", true, 0, End::Done),
+    ("taker-1", true, 0, End::Done),
     ("judge", false, 0, End::None),
 ];
 /// After so many of its periods the others are done.

@@ -1,4 +1,4 @@
-//! Comments and the book use the words of the glossary (`docs/src/glossary.md`), and name the actor.
+//! Code, comments and the book use the words of the glossary (`docs/src/glossary.md`), and name the actor.
 
 use std::path::Path;
 
@@ -33,14 +33,20 @@ const REFUSED: &[(&str, &str)] = &[
     ("urgent", "`high-priority`, `higher-priority`"),
     ("long way", "`slow path`"),
     ("short way", "`fast path`"),
+    ("further core", "`secondary core`"),
+    ("further cores", "`secondary cores`"),
     ("waits in line", "`is in the wait queue`"),
 ];
 
-/// Pages that list such words.
-const EXCEPT: &[&str] = &["docs/src/glossary.md", "docs/src/bugs.md"];
+/// Files that list such words.
+const EXCEPT: &[&str] = &[
+    "docs/src/glossary.md",
+    "docs/src/bugs.md",
+    "xtask/src/rules/words.rs",
+];
 
 pub(super) fn complaints(repository: &Repository) -> Vec<String> {
-    let texts = repository.texts(&[".rs", ".s", ".md"]);
+    let texts = repository.texts(&[".rs", ".s", ".toml", ".md"]);
     texts
         .filter(|(path, _)| !EXCEPT.iter().any(|page| path == &Path::new(page)))
         .flat_map(|(path, text)| in_file(path, text))
@@ -49,8 +55,13 @@ pub(super) fn complaints(repository: &Repository) -> Vec<String> {
 
 fn in_file(path: &Path, text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for (line, prose) in prose(path, text) {
-        let words = words(prose);
+    let is_page = path.extension().is_some_and(|it| it == "md");
+    let lines: Vec<_> = match is_page {
+        true => prose(path, text).collect(),
+        false => (1..).zip(text.lines()).collect(),
+    };
+    for (line, text) in lines {
+        let words = words(text);
         for (refused, instead) in REFUSED {
             if words.contains(&format!(" {refused} ")) {
                 let path = path.display();
@@ -61,13 +72,23 @@ fn in_file(path: &Path, text: &str) -> Vec<String> {
     found
 }
 
-/// The words of a line in lower case, each between spaces, without what stands in backticks.
+/// The words of a line in lower case, also those that make up its names, each between spaces, without what stands in
+/// backticks.
 fn words(line: &str) -> String {
-    let prose: String = line.split('`').step_by(2).collect();
-    let letters = prose.to_lowercase();
-    let words = letters.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-    let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
-    format!(" {} ", words.join(" "))
+    let mut words = String::from(" ");
+    let mut before = ' ';
+    for letter in line.split('`').step_by(2).flat_map(str::chars) {
+        let is_start = before.is_lowercase() && letter.is_uppercase();
+        if (is_start || !letter.is_alphanumeric()) && !words.ends_with(' ') {
+            words.push(' ');
+        }
+        if letter.is_alphanumeric() {
+            words.extend(letter.to_lowercase());
+        }
+        before = letter;
+    }
+    words.push(' ');
+    words
 }
 
 #[cfg(test)]
@@ -75,11 +96,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_and_pages_name_the_actor() {
+    fn code_comments_and_pages_name_the_actor() {
         let repository = Repository::of(&[
             (
                 "a.rs",
-                "fn who() {}\n/// Whoever waits.\nlet x = \"who\";\n",
+                "fn who_runs() {}\n/// Whoever waits.\nlet x = \"who\";\nstruct MostUrgent;\n\
+                 let whole = 1;\n",
             ),
             (
                 "b.md",
@@ -90,7 +112,10 @@ mod tests {
         assert_eq!(
             complaints(&repository),
             [
+                "a.rs:1: `who`; write name the actor: the thread, this core, the caller",
                 "a.rs:2: `whoever`; write name the actor",
+                "a.rs:3: `who`; write name the actor: the thread, this core, the caller",
+                "a.rs:4: `urgent`; write `high-priority`, `higher-priority`",
                 "b.md:1: `nobody`; write `no thread`, `no core`",
                 "b.md:5: `long way`; write `slow path`",
             ]

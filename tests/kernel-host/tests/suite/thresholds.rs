@@ -328,7 +328,7 @@ fn what_does_not_wait_is_dropped_if_funded_too_little() {
 }
 
 #[test]
-fn a_time_slice_is_waited_for_in_turn() {
+fn a_timeslice_is_waited_for_in_turn() {
     let mut scene = Scene::new(100, 0, Budget::slice(200));
     let equal = scene
         .machine

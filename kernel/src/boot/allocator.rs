@@ -18,7 +18,7 @@ const REGIONS: usize = 64;
 pub struct BootAllocator<A: Arch> {
     regions: [Range<usize>; REGIONS],
     /// The region that is used before all others.
-    place: Range<usize>,
+    first: Range<usize>,
     /// The initial CNode, and the index of its first unused slot.
     pub(super) cnode: CNode<A>,
     pub(super) next_slot: usize,
@@ -36,10 +36,10 @@ impl<A: Arch> BootAllocator<A> {
             *region = range.start.0..range.end.0;
         }
         let bits = radix + abi::sizes::SLOT_BITS;
-        let place = beside
+        let first = beside
             .and_then(|beside| split_off(&mut regions, bits, beside))
             .unwrap_or_default();
-        let slots = take::<A>(&mut regions, &place, bits);
+        let slots = take::<A>(&mut regions, &first, bits);
         let cnode = CNode {
             slots: emplace::<A, _>(slots, Slot::EMPTY),
             radix,
@@ -50,7 +50,7 @@ impl<A: Arch> BootAllocator<A> {
         };
         Self {
             regions,
-            place,
+            first,
             cnode,
             next_slot: abi::slots::FIRST_DYNAMIC,
         }
@@ -62,7 +62,7 @@ impl<A: Arch> BootAllocator<A> {
     /// If there is none: the machine cannot boot.
     #[cfg_attr(target_os = "none", optimize(size))]
     pub fn alloc(&mut self, bits: usize) -> PhysAddr {
-        take::<A>(&mut self.regions, &self.place, bits)
+        take::<A>(&mut self.regions, &self.first, bits)
     }
 
     /// Puts a capability into the next initial slot.
@@ -148,13 +148,13 @@ fn cut(regions: &mut [Range<usize>; REGIONS], index: usize, block: Range<usize>)
     }
 }
 
-/// Takes an aligned block off the end of a region, and clears it: from a region in `place` if there is one, else from the
+/// Takes an aligned block off the end of a region, and clears it: from a region in `first` if there is one, else from the
 /// region with the least aligned end, or the highest of several. This keeps large aligned blocks intact, and low memory,
 /// which devices may need.
 #[cfg_attr(target_os = "none", optimize(size))]
 fn take<A: Arch>(
     regions: &mut [Range<usize>; REGIONS],
-    place: &Range<usize>,
+    first: &Range<usize>,
     bits: usize,
 ) -> PhysAddr {
     let size = 1usize << bits;
@@ -162,7 +162,7 @@ fn take<A: Arch>(
         .filter_map(|index| Some((last_block(&regions[index], size, bits)?, index)))
         .max_by_key(|(start, index)| {
             let end = regions[*index].end;
-            (place.contains(start), Reverse(end.trailing_zeros()), *start)
+            (first.contains(start), Reverse(end.trailing_zeros()), *start)
         })
         .unwrap_or_else(|| panic!("not enough memory to boot: no free block of {size:#x} bytes"));
     cut(regions, index, start..start + size);

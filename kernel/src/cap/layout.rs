@@ -61,9 +61,9 @@ mod field {
 /// address by one shift.
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    let (_, object) = field::OBJECT.place();
-    let (_, rights) = field::RIGHTS.place();
-    let (_, grant) = field::REPLY_GRANT.place();
+    let (_, object) = field::OBJECT.position();
+    let (_, rights) = field::RIGHTS.position();
+    let (_, grant) = field::REPLY_GRANT.position();
     assert!(rights + field::RIGHTS.width() <= object - 4);
     assert!(grant + field::REPLY_GRANT.width() <= object - 4);
 };

@@ -46,7 +46,7 @@ pub(crate) struct CoreStorage<A: Arch> {
     pub(crate) kernel: UnsafeCell<MaybeUninit<Kernel<A>>>,
     /// All cores, and the number of this one. Outside of the kernel, because this core reads them while another
     /// core may use its kernel.
-    pub(crate) place: UnsafeCell<MaybeUninit<(&'static Kernels<A>, usize)>>,
+    pub(crate) identity: UnsafeCell<MaybeUninit<(&'static Kernels<A>, usize)>>,
 }
 
 /// The kernels of all cores, and the state between them.
@@ -67,7 +67,7 @@ impl<A: Arch> Kernels<A> {
             storage: [const {
                 CoreStorage {
                     kernel: UnsafeCell::new(MaybeUninit::uninit()),
-                    place: UnsafeCell::new(MaybeUninit::uninit()),
+                    identity: UnsafeCell::new(MaybeUninit::uninit()),
                 }
             }; CORES],
             shared: Shared::new(),
@@ -88,7 +88,7 @@ impl<A: Arch> Kernels<A> {
         let storage = &self.storage[core];
         // SAFETY: by contract there is no handle of this core yet, and so no reference to its parts.
         unsafe {
-            (*storage.place.get()).write((self, core));
+            (*storage.identity.get()).write((self, core));
             let kernel = &mut *storage.kernel.get();
             // The cores share one set of objects; the entry lock orders their accesses.
             Kernel::make_in(kernel, arch, irqs, EntryLock::new(self, core));

@@ -11,16 +11,16 @@ use crate::token::Ptr;
 impl<A: Arch> CoreHandle<A> {
     /// All cores, and the number of this one.
     #[inline(always)]
-    fn place(&self) -> (&'static Kernels<A>, usize) {
+    fn identity(&self) -> (&'static Kernels<A>, usize) {
         // SAFETY: written before there was a handle, and never again.
-        unsafe { (*self.0.place.get()).assume_init() }
+        unsafe { (*self.0.identity.get()).assume_init() }
     }
 
     /// Enters the kernel: in shared mode, except in kernels with one big lock. Waits as long as another core holds
     /// the entry lock exclusively.
     #[inline(always)]
     pub fn enter(&mut self) -> Local<'_, A> {
-        let (kernels, core) = self.place();
+        let (kernels, core) = self.identity();
         if CORES > 1 && (BIG_LOCK || !kernels.shared.entry_lock.try_lock_shared(core)) {
             self.wait_for_entry_lock(if BIG_LOCK {
                 Mode::Exclusive
@@ -57,7 +57,7 @@ impl<A: Arch> CoreHandle<A> {
         if CORES == 1 {
             return;
         }
-        let (kernels, core) = self.place();
+        let (kernels, core) = self.identity();
         let mut rewound = None;
         let handle_requests = || {
             self.handle_request(|kernel| {
@@ -88,7 +88,7 @@ impl<A: Arch> CoreHandle<A> {
     /// Carries out a remote call to this core, if there is one, while this core waits for the entry lock. Calls
     /// `prepare` before.
     pub fn handle_request(&mut self, prepare: impl FnOnce(&mut Kernel<A>)) {
-        let (kernels, core) = self.place();
+        let (kernels, core) = self.identity();
         let perform = |request| {
             // SAFETY: the calling core is in exclusive mode, and waits for the end of this.
             let kernel = unsafe { self.kernel() };
@@ -131,7 +131,7 @@ impl<A: Arch> Drop for Local<'_, A> {
         if CORES == 1 {
             return;
         }
-        let (kernels, core) = self.handle.place();
+        let (kernels, core) = self.handle.identity();
         let mode = core::mem::replace(&mut self.entry_lock.mode, Mode::Unlocked);
         self.entry_lock.waited = false;
         if mode == Mode::Exclusive {

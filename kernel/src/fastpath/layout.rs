@@ -210,7 +210,7 @@ macro_rules! fast_path_asm {
             ENDPOINT_RECEIVING = const $crate::object::Endpoint::<$arch>::RECEIVING,
             SLOT_BITS = const ::abi::sizes::SLOT_BITS,
             KIND_MASK = const $crate::cap::Packing::KIND,
-            RADIX_SHIFT = const $crate::cap::Packing::RADIX.place().1,
+            RADIX_SHIFT = const $crate::cap::Packing::RADIX.position().1,
             REPLY_KIND = const $crate::cap::Packing::REPLY,
             SYSCALL_BYTES = const ::abi::registers::SYSCALL_BYTES,
             MESSAGE_REGISTERS = const ::abi::registers::MESSAGE_REGISTERS,

@@ -28,11 +28,11 @@ pub fn check_endpoint<A: Arch>(
     };
     check_queue(kernel, address, core, queue, reach, |state| match state {
         ThreadState::BlockedOnSend {
-            endpoint: place, ..
-        } => sends && place == endpoint,
+            endpoint: other, ..
+        } => sends && other == endpoint,
         ThreadState::BlockedOnReceive {
-            endpoint: place, ..
-        } => !sends && place == endpoint,
+            endpoint: other, ..
+        } => !sends && other == endpoint,
         _ => false,
     })?;
     require(
@@ -64,8 +64,8 @@ pub fn check_notification<A: Arch>(
     };
     let (address, core) = (notification.address(), object.core);
     check_queue(kernel, address, core, queue, reach, |state| {
-        matches!(state, ThreadState::BlockedOnNotification { notification: place }
-            if place == notification)
+        matches!(state, ThreadState::BlockedOnNotification { notification: other }
+            if other == notification)
     })
 }
 

@@ -50,10 +50,10 @@ impl<A: Arch> Invocation<A> {
         &self,
         kernel: &mut Kernel<A>,
         irq: Irq,
-        place: (usize, usize),
+        destination: (usize, usize),
     ) -> Result<Ptr<Slot<A>>, Failure> {
         ensure(!is_taken(kernel, irq), Error::RevokeFirst)?;
-        self.find_empty_slot(kernel, 0, place)
+        self.find_empty_slot(kernel, 0, destination)
     }
 
     #[cfg_attr(target_os = "none", optimize(size))]
@@ -63,8 +63,8 @@ impl<A: Arch> Invocation<A> {
         }
         self.require(3, 1)?;
         let irq = kernel.arch.plain_interrupt(self.word(kernel, 0))?;
-        let place = (self.word(kernel, 1), self.word(kernel, 2));
-        let slot = self.find_irq_slot(kernel, irq, place)?;
+        let destination = (self.word(kernel, 1), self.word(kernel, 2));
+        let slot = self.find_irq_slot(kernel, irq, destination)?;
         kernel.issue_irq_handler(irq, self.slot, slot);
         Ok(Answer::Nothing)
     }

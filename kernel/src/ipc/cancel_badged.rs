@@ -31,9 +31,9 @@ impl<A: Arch> Ipc<A> {
     ) -> Result<(), Preempted> {
         let mut own = match core::mem::take(&mut self[caller].progress) {
             Progress::CancelCursor {
-                endpoint: place,
+                endpoint: blocked_on,
                 number,
-            } if place == endpoint => Some(number),
+            } if blocked_on == endpoint => Some(number),
             _ => None,
         };
         loop {

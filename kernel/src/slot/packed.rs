@@ -127,7 +127,7 @@ impl Field {
     }
 
     /// The index of the word that contains it, and its lowest bit.
-    pub const fn place(self) -> (usize, u32) {
+    pub const fn position(self) -> (usize, u32) {
         (self.word as usize, self.low as u32)
     }
 

@@ -59,13 +59,13 @@ impl<P: Platform> Offsets<P> {
 }
 
 const fn right_bit(right: Rights) -> u32 {
-    Packing::RIGHTS.place().1 + right.word().trailing_zeros()
+    Packing::RIGHTS.position().1 + right.word().trailing_zeros()
 }
 
 // The guard and the badge fill the second word; the rights of endpoints are in the first.
-const _: () = assert!(Packing::GUARD.place().0 == 1 && Packing::GUARD.place().1 == 0);
-const _: () = assert!(Packing::BADGE.place().0 == 1 && Packing::BADGE.place().1 == 0);
-const _: () = assert!(Packing::RIGHTS.place().0 == 0 && Packing::SPLIT.place().0 == 0);
+const _: () = assert!(Packing::GUARD.position().0 == 1 && Packing::GUARD.position().1 == 0);
+const _: () = assert!(Packing::BADGE.position().0 == 1 && Packing::BADGE.position().1 == 0);
+const _: () = assert!(Packing::RIGHTS.position().0 == 0 && Packing::SPLIT.position().0 == 0);
 const _: () = assert!(RawCap::offset(0) == 0 && RawCap::offset(1) == 8);
 const _: () = assert!(MESSAGE_REGISTERS == 4);
 const _: () = assert!(NO_MEMBER == 0);
@@ -112,9 +112,9 @@ pub extern "C" fn synchronous_exception<P: Platform>() {
         REPLY_RECV_NEGATED = const -(Syscall::ReplyRecv.number() as isize),
         LENGTH = const MessageInfo::LENGTH,
         LENGTH_AND_CAPS = const MessageInfo::LENGTH | MessageInfo::EXTRA_CAPS,
-        OBJECT_SHIFT = const Packing::OBJECT.place().1,
+        OBJECT_SHIFT = const Packing::OBJECT.position().1,
         CNODE = const Packing::CNODE,
-        SPLIT_BIT = const Packing::SPLIT.place().1,
+        SPLIT_BIT = const Packing::SPLIT.position().1,
         RADIX_WIDTH = const Packing::RADIX.width(),
         ENDPOINT = const Packing::ENDPOINT,
         READ_BIT = const right_bit(Rights::READ),

@@ -56,15 +56,15 @@ impl<P: Platform> Offsets<P> {
 }
 
 /// Bits of the first word of a capability.
-const WHOLE_CNODE_MASK: usize = Packing::KIND | 1 << Packing::SPLIT.place().1;
+const WHOLE_CNODE_MASK: usize = Packing::KIND | 1 << Packing::SPLIT.position().1;
 
 const fn right(right: Rights) -> usize {
-    right.word() << Packing::RIGHTS.place().1
+    right.word() << Packing::RIGHTS.position().1
 }
 
 // The guard and the badge fill the second word.
-const _: () = assert!(Packing::GUARD.place().0 == 1 && Packing::GUARD.place().1 == 0);
-const _: () = assert!(Packing::BADGE.place().0 == 1 && Packing::BADGE.place().1 == 0);
+const _: () = assert!(Packing::GUARD.position().0 == 1 && Packing::GUARD.position().1 == 0);
+const _: () = assert!(Packing::BADGE.position().0 == 1 && Packing::BADGE.position().1 == 0);
 const _: () = assert!(RawCap::offset(0) == 0 && RawCap::offset(1) == 8);
 const _: () = assert!(MESSAGE_REGISTERS == 4);
 
@@ -127,7 +127,7 @@ extern "C" fn system_call_entry<P: Platform>() {
         REPLY_RECV = const Syscall::ReplyRecv.number() as isize,
         LENGTH = const MessageInfo::LENGTH,
         LENGTH_AND_CAPS = const MessageInfo::LENGTH | MessageInfo::EXTRA_CAPS,
-        OBJECT_SHIFT = const Packing::OBJECT.place().1,
+        OBJECT_SHIFT = const Packing::OBJECT.position().1,
         WHOLE_CNODE_MASK = const WHOLE_CNODE_MASK,
         WHOLE_CNODE = const Packing::CNODE,
         WRITABLE_ENDPOINT_MASK = const Packing::KIND | right(Rights::WRITE),

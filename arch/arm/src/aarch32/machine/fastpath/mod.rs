@@ -77,16 +77,16 @@ const HANDLE_SHIFT: u32 = CORE_MASK.leading_zeros();
 
 /// Bits of the second word of an endpoint's capability.
 const fn rights(rights: Rights) -> usize {
-    rights.word() << Packing::RIGHTS.place().1
+    rights.word() << Packing::RIGHTS.position().1
 }
 
 // The fields of the second words of capabilities, and those that fill the first.
-const _: () = assert!(Packing::GUARD.place().0 == 1);
-const _: () = assert!(Packing::GUARD.place().1 + Packing::GUARD.width() == usize::BITS);
-const _: () = assert!(Packing::RADIX.place().0 == 1 && Packing::SPLIT.place().0 == 1);
-const _: () = assert!(Packing::SPLIT.place().1 >= Packing::RADIX.place().1 + u8::BITS);
-const _: () = assert!(Packing::BADGE.place().0 == 1 && Packing::BADGE.place().1 == 0);
-const _: () = assert!(Packing::RIGHTS.place().0 == 1 && Packing::RIGHTS.place().1 == 28);
+const _: () = assert!(Packing::GUARD.position().0 == 1);
+const _: () = assert!(Packing::GUARD.position().1 + Packing::GUARD.width() == usize::BITS);
+const _: () = assert!(Packing::RADIX.position().0 == 1 && Packing::SPLIT.position().0 == 1);
+const _: () = assert!(Packing::SPLIT.position().1 >= Packing::RADIX.position().1 + u8::BITS);
+const _: () = assert!(Packing::BADGE.position().0 == 1 && Packing::BADGE.position().1 == 0);
+const _: () = assert!(Packing::RIGHTS.position().0 == 1 && Packing::RIGHTS.position().1 == 28);
 const _: () = assert!(RawCap::offset(0) == 0 && RawCap::offset(1) == 4);
 const _: () = assert!(MESSAGE_REGISTERS == 4);
 const _: () = assert!(NO_MEMBER == 0);
@@ -143,8 +143,8 @@ pub extern "C" fn system_call_entry<P: Platform>() {
         CALL_NEGATED = const -(Syscall::Call.number() as isize),
         REPLY_RECV_NEGATED = const -(Syscall::ReplyRecv.number() as isize),
         CNODE = const Packing::CNODE,
-        SPLIT = const 1_usize << Packing::SPLIT.place().1,
-        GUARD_SHIFT = const Packing::GUARD.place().1,
+        SPLIT = const 1_usize << Packing::SPLIT.position().1,
+        GUARD_SHIFT = const Packing::GUARD.position().1,
         ENDPOINT = const Packing::ENDPOINT,
         RIGHTS = const rights(Rights::ALL),
         READ = const rights(Rights::READ),

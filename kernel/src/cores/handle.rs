@@ -1,4 +1,4 @@
-//! The way into the kernel.
+//! How a core enters the kernel.
 //!
 //! A trap handler has the [`CoreHandle`] of its core. Entering takes the entry lock and yields a [`Local`], which
 //! gives access to the core's [`Kernel`] until it is dropped. A core waits for the entry lock without any reference

@@ -73,17 +73,6 @@ impl<A: Arch> Kernel<A> {
         result
     }
 
-    /// Charges the current context if its budget is used up; returns whether it is. The caller ends the timeslice.
-    pub(crate) fn charge_used_up(&mut self, context: Ptr<SchedContext<A>>) -> bool {
-        let usage = self.core.consumed;
-        let is_used_up = self[context].is_configured() && !self.has_left(context, usage);
-        if is_used_up {
-            self.trace_exhausted(context, End::Budget);
-            self.charge_slice(context, usage);
-        }
-        is_used_up
-    }
-
     /// Charges the current context and ends the timeslice of its thread.
     ///
     /// The timeslice of a round-robin context ends however little of it was used.

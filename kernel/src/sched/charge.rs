@@ -5,6 +5,7 @@ use crate::arch::Arch;
 use crate::object::{ContextFlags, Progress, SchedContext, Thread};
 use crate::time::{Microseconds, Ticks};
 use crate::token::Ptr;
+use crate::tracing::End;
 
 /// What ends the run of the current thread.
 pub(crate) enum Spent {
@@ -162,6 +163,17 @@ impl<A: Arch> Scheduler<A> {
         self.trace_charged(context, usage);
         self.core.consumed = Ticks::ZERO;
         self.core.reprogram = true;
+    }
+
+    /// Charges the current context if its budget is used up; returns whether it is. The caller ends the timeslice.
+    pub(crate) fn charge_used_up(&mut self, context: Ptr<SchedContext<A>>) -> bool {
+        let usage = self.core.consumed;
+        let is_used_up = self[context].is_configured() && !self.has_left(context, usage);
+        if is_used_up {
+            self.trace_exhausted(context, End::Budget);
+            self.charge_slice(context, usage);
+        }
+        is_used_up
     }
 
     /// Moves a thread that has run to the end of its ready queue or, if it lacks budget, to the release queue.

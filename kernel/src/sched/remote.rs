@@ -8,7 +8,6 @@ use crate::config::CORES;
 use crate::object::{Membership, NO_CORE, SchedContext, Thread, ThreadState};
 use crate::time::Ticks;
 use crate::token::Ptr;
-use crate::tracing::End;
 
 impl<A: Arch> Scheduler<A> {
     /// The number of cores.
@@ -69,13 +68,9 @@ impl<A: Arch> Scheduler<A> {
             self.detach_current_context(context);
         }
         self.update_time();
-        let used = self.core.consumed;
         if let Some(context) = self.core.current_context
-            && self[context].is_configured()
-            && !self.has_left(context, used)
+            && self.charge_used_up(context)
         {
-            self.trace_exhausted(context, End::Budget);
-            self.charge_slice(context, used);
             self.entry_lock.timeslice_ended = true;
         }
     }

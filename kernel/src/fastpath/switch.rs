@@ -3,8 +3,8 @@
 use super::{Eligible, NotEligible, eligible};
 use crate::Kernel;
 use crate::arch::Arch;
-use crate::object::{ContextFlags, Membership, Progress, SchedContext, Thread, ThreadState};
-use crate::sched::{Budget, PreemptionRank, Scheduler};
+use crate::object::{ContextFlags, Progress, SchedContext, Thread, ThreadState};
+use crate::sched::{Budget, PreemptionRank};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
@@ -331,34 +331,10 @@ impl<A: Arch> Kernel<A> {
         self.switch_context(next, available, true);
     }
 
-    /// Puts a thread of this core, which is in no queue, at the front of its ready queue.
-    #[inline(always)]
-    pub(super) fn queue_front(&mut self, thread: Ptr<Thread<A>>) {
-        let Scheduler {
-            core, capabilities, ..
-        } = &mut ***self;
-        core.ready.push_front(&mut capabilities.objects, thread);
-        self[thread].membership = Membership::Ready;
-    }
-
-    /// Puts a thread of this core, which is in no queue, at the end of its ready queue.
-    #[inline(always)]
-    pub(super) fn queue_back(&mut self, thread: Ptr<Thread<A>>) {
-        let Scheduler {
-            core, capabilities, ..
-        } = &mut ***self;
-        (core.ready).push_back(&mut capabilities.objects, thread, core.now);
-        self[thread].membership = Membership::Ready;
-    }
-
     /// Switches to `next`, which was ready, on its own context.
     #[inline(always)]
     pub(super) fn switch_to_ready(&mut self, next: Ptr<Thread<A>>, available: Available<A>) {
-        let Scheduler {
-            core, capabilities, ..
-        } = &mut ***self;
-        core.ready.remove(&mut capabilities.objects, next);
-        self[next].membership = Membership::None;
+        self.take_ready(next);
         self.switch_context(next, available, false);
     }
 

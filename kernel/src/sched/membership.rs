@@ -49,18 +49,30 @@ impl<A: Arch> Scheduler<A> {
     pub(crate) fn ready_front(&mut self, thread: Ptr<Thread<A>>) {
         let owner = self.owning_core(thread);
         owner.prepare_for_queue(thread);
-        owner[thread].membership = Membership::Ready;
-        let objects = &mut owner.capabilities.objects;
-        owner.core.ready.push_front(objects, thread);
+        owner.queue_front(thread);
     }
 
     /// Puts a thread at the end of its ready queue.
     pub(crate) fn ready_back(&mut self, thread: Ptr<Thread<A>>) {
         let owner = self.owning_core(thread);
         owner.prepare_for_queue(thread);
-        owner[thread].membership = Membership::Ready;
-        let objects = &mut owner.capabilities.objects;
-        owner.core.ready.push_back(objects, thread, owner.core.now);
+        owner.queue_back(thread);
+    }
+
+    /// Puts a thread of this core, which is in no queue, at the front of its ready queue.
+    #[inline(always)]
+    pub(crate) fn queue_front(&mut self, thread: Ptr<Thread<A>>) {
+        let objects = &mut self.capabilities.objects;
+        self.core.ready.push_front(objects, thread);
+        self[thread].membership = Membership::Ready;
+    }
+
+    /// Puts a thread of this core, which is in no queue, at the end of its ready queue.
+    #[inline(always)]
+    pub(crate) fn queue_back(&mut self, thread: Ptr<Thread<A>>) {
+        let objects = &mut self.capabilities.objects;
+        self.core.ready.push_back(objects, thread, self.core.now);
+        self[thread].membership = Membership::Ready;
     }
 
     /// Lets a thread wait for its next replenishment.
@@ -130,10 +142,7 @@ impl<A: Arch> Scheduler<A> {
     pub(crate) fn leave_scheduler(&mut self, thread: Ptr<Thread<A>>) {
         let owner = self.owning_core(thread);
         match owner[thread].membership {
-            Membership::Ready => {
-                let objects = &mut owner.capabilities.objects;
-                owner.core.ready.remove(objects, thread);
-            }
+            Membership::Ready => owner.take_ready(thread),
             Membership::Release => owner.leave_release(thread),
             Membership::None | Membership::Waiting => {
                 if let Decision::Candidate(candidate) = owner.core.decision
@@ -141,10 +150,16 @@ impl<A: Arch> Scheduler<A> {
                 {
                     owner.core.decision = Decision::Choose;
                 }
-                return;
             }
         }
-        owner[thread].membership = Membership::None;
+    }
+
+    /// Takes a thread of this core out of its ready queue.
+    #[inline(always)]
+    pub(crate) fn take_ready(&mut self, thread: Ptr<Thread<A>>) {
+        let objects = &mut self.capabilities.objects;
+        self.core.ready.remove(objects, thread);
+        self[thread].membership = Membership::None;
     }
 
     /// Takes a thread of this core out of the release queue; the caller programs the timer afterwards in any case.

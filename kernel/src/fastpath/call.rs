@@ -12,8 +12,8 @@ use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap};
 use crate::ipc::is_handler;
 use crate::object::{
-    Above, Endpoint, EndpointState, EndpointThreshold, Fault, PendingFault, Reply, SchedContext,
-    Thread, ThreadSlot, ThreadState, WaitQueue,
+    Endpoint, EndpointState, EndpointThreshold, Fault, PendingFault, Reply, SchedContext, Thread,
+    ThreadSlot, ThreadState, WaitQueue,
 };
 use crate::time::Ticks;
 use crate::token::Ptr;
@@ -127,7 +127,8 @@ impl<A: Arch> Kernel<A> {
         self.commit_reading(reading);
         self.take_receiver(cap.object, server, is_alone);
         self.track_call(caller, reply);
-        self.donate_by_call(context, caller, reply, server);
+        self.join_call_chain(context, reply);
+        self.donate_context(context, caller, server);
         self.write_fast_message(caller, server, what, cap.badge, transfer);
         self.switch_on_same_context(caller, server);
         Ok(server)
@@ -152,7 +153,8 @@ impl<A: Arch> Kernel<A> {
         self.commit_reading(Some(reading));
         self.take_receiver(cap.object, server, is_alone);
         self.track_call(caller, reply);
-        self.donate_by_call(context, caller, reply, server);
+        self.join_call_chain(context, reply);
+        self.donate_context(context, caller, server);
         self.set_limit(context, admission.time);
         self.deliver_message(caller, server, info, cap.badge);
         self.switch_on_charged_context(context, server);
@@ -298,24 +300,6 @@ impl<A: Arch> Kernel<A> {
     pub(super) fn track_call(&mut self, caller: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {
         self[reply].set_thread(Some(caller));
         self[caller].state = ThreadState::BlockedOnReply { reply };
-    }
-
-    /// Donates the context with the call; `reply` becomes the innermost of its call chain.
-    #[inline(always)]
-    fn donate_by_call(
-        &mut self,
-        context: Ptr<SchedContext<A>>,
-        caller: Ptr<Thread<A>>,
-        reply: Ptr<Reply<A>>,
-        server: Ptr<Thread<A>>,
-    ) {
-        let below = self[context].reply.replace(reply);
-        if let Some(below) = below {
-            self[below].above = Above::Reply(reply);
-        }
-        self[reply].below = below;
-        self[reply].above = Above::Context(context);
-        self.donate_context(context, caller, server);
     }
 
     /// Moves a context from one thread to another; neither is in a scheduler queue.

@@ -54,13 +54,7 @@ impl<A: Arch> Ipc<A> {
         if !may_donate || self[server].sched_context.is_some() {
             return;
         }
-        let below = self[context].reply;
-        if let Some(below) = below {
-            self[below].above = Above::Reply(reply);
-        }
-        self[reply].below = below;
-        self[reply].above = Above::Context(context);
-        self[context].reply = Some(reply);
+        self.join_call_chain(context, reply);
         if self[context].limit.is_some() {
             self.inherit_limit(caller, reply, context);
         }
@@ -68,6 +62,17 @@ impl<A: Arch> Ipc<A> {
         self.donate(context, server);
         let core = self[context].core;
         self[reply].set_core(core);
+    }
+
+    /// `reply` becomes the innermost of the call chain of a context, which is about to be donated.
+    #[inline(always)]
+    pub(crate) fn join_call_chain(&mut self, context: Ptr<SchedContext<A>>, reply: Ptr<Reply<A>>) {
+        let below = self[context].reply.replace(reply);
+        if let Some(below) = below {
+            self[below].above = Above::Reply(reply);
+        }
+        self[reply].below = below;
+        self[reply].above = Above::Context(context);
     }
 
     /// Ends a call: unlinks the caller from its reply object. If the call is the innermost of its call chain,

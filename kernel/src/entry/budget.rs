@@ -1,14 +1,13 @@
 //! The budget check at the beginning of a kernel entry, the ends of budgets, limits and timeslices, and the system
 //! calls `Yield` and `YieldUntilBudget`.
 
-use abi::WORD_BITS;
 use abi::fault::timeout_flags;
 
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::object::{SchedContext, Thread, ThreadState};
 use crate::sched::{Funding, Readiness, Spent};
-use crate::time::{Microseconds, Ticks};
+use crate::time::Ticks;
 use crate::token::Ptr;
 use crate::trace::debug;
 use crate::tracing::End;
@@ -166,12 +165,8 @@ impl<A: Arch> Kernel<A> {
         let Some(context) = self.context_of_request(thread) else {
             return;
         };
-        let mut amount = self.message_word(thread, 0) as u64;
-        if WORD_BITS == 32 {
-            amount |= (self.message_word(thread, 1) as u64) << 32;
-        }
+        let amount = self.message_time(thread);
         let clock = self.arch.clock();
-        let amount = Microseconds(amount);
         // An amount beyond the longest period exceeds all budgets; it is not converted, to avoid overflow.
         let needed = clock.ticks(amount.min(clock.max_period()));
         // The replenishments of a donated context with a limit are not merged: the caller would have to wait.

@@ -8,7 +8,7 @@ use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
 use crate::object::{Reply, SchedContext, Thread, ThreadState};
-use crate::time::{Microseconds, Ticks};
+use crate::time::Ticks;
 use crate::token::Ptr;
 
 /// A thread that waits for a reply, and the timer with which it continues.
@@ -82,7 +82,7 @@ impl<A: Arch> Kernel<A> {
         if let Some(before) = self[scheduler].yielding_to {
             self.is_on_this_core(self[before].core)?;
         }
-        let (instant, clock) = (self.instant(scheduler), self.arch.clock());
+        let (instant, clock) = (self.message_time(scheduler), self.arch.clock());
         // Later times are converted on the slow path, which checks for overflow.
         eligible(instant <= clock.max_period())?;
         Ok(Turn {
@@ -100,15 +100,5 @@ impl<A: Arch> Kernel<A> {
         address: usize,
     ) -> Eligible<Ptr<Reply<A>>> {
         Cap::decode_reply(self.find(thread, address)?).ok_or(NotEligible)
-    }
-
-    /// The time in the first words of the message of `thread`.
-    #[inline(always)]
-    fn instant(&self, thread: Ptr<Thread<A>>) -> Microseconds {
-        let word = |index| self.message_word_in(thread, None, index) as u64;
-        Microseconds(match WORD_BITS {
-            64 => word(0),
-            _ => word(1) << 32 | word(0),
-        })
     }
 }

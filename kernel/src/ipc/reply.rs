@@ -89,7 +89,7 @@ impl<A: Arch> Ipc<A> {
             } if continues => {
                 let instructions = match length {
                     0 => 1,
-                    _ => self.message_word(handler, 0),
+                    _ => self.message_word_in(handler, buffer, 0),
                 };
                 A::step(self, thread, None, instructions).is_ok()
             }

@@ -1,7 +1,7 @@
 //! Transfer of messages and capabilities between threads.
 
 use abi::registers::{CAP, INFO, MESSAGE_REGISTERS, MR};
-use abi::{MAX_EXTRA_CAPS, MAX_MESSAGE_LENGTH, MessageInfo};
+use abi::{MAX_EXTRA_CAPS, MAX_MESSAGE_LENGTH, MessageInfo, WORD_BITS};
 
 use super::{Buffer, Ipc};
 use crate::arch::{Arch, UserContext};
@@ -9,6 +9,7 @@ use crate::cap::Cap;
 use crate::error::Error;
 use crate::object::{Endpoint, Thread};
 use crate::slot::Slot;
+use crate::time::Microseconds;
 use crate::token::Ptr;
 
 /// The slots of the extra capabilities of a message.
@@ -164,15 +165,17 @@ impl<A: Arch> Ipc<A> {
         }
     }
 
-    /// Word `index` of the message that a thread sends.
-    pub(crate) fn message_word(&self, thread: Ptr<Thread<A>>, index: usize) -> usize {
-        match MR.get(index) {
-            Some(register) => self[thread].context.get(*register),
-            None => self.message_word_in(thread, self.send_buffer(thread), index),
-        }
+    /// The length of time or instant in the first words of the message that a thread sends, which are in registers.
+    #[inline(always)]
+    pub(crate) fn message_time(&self, thread: Ptr<Thread<A>>) -> Microseconds {
+        let word = |index| self.message_word_in(thread, None, index) as u64;
+        Microseconds(match WORD_BITS {
+            64 => word(0),
+            _ => word(1) << 32 | word(0),
+        })
     }
 
-    /// [`Ipc::message_word`] with the thread's IPC buffer already looked up, to read many words.
+    /// Word `index` of the message that a thread sends, of which `buffer` has the words that are not in registers.
     #[inline(always)]
     pub(crate) fn message_word_in(
         &self,

@@ -111,20 +111,16 @@ impl<A: Arch> Ipc<A> {
             return;
         };
         match self[thread].state {
-            _ if self.is_limited(reply) => self.fail_call(thread, reply),
-            ThreadState::BlockedOnReply { .. } => {
+            ThreadState::BlockedOnReply { .. } if !self.is_limited(reply) => {
                 self.pop_call(thread, reply);
                 self.trace_stopped(thread);
             }
-            _ => {
-                self.cancel_ipc(thread);
-                self.trace_stopped(thread);
-            }
+            _ => self.take_reply(thread, reply),
         }
         debug_assert!(self[reply].thread().is_none(), "it is unlinked");
     }
 
-    /// Takes a reply object from the thread `user`, because another thread receives with it. The wait of
+    /// Takes a reply object from the thread `user`, for example because another thread receives with it. The wait of
     /// `user` is cancelled; a call with a limit fails instead.
     #[cold]
     pub(super) fn take_reply(&mut self, user: Ptr<Thread<A>>, reply: Ptr<Reply<A>>) {

@@ -97,23 +97,18 @@ impl<A: Arch> Ipc<A> {
         true
     }
 
-    /// Stops a thread with a fault for which it has no handler.
+    /// Stops a thread with a fault for which it has no handler, and prints the fault to the console.
     pub(super) fn stop_with(&mut self, thread: Ptr<Thread<A>>, fault: Fault) {
-        self.report(thread, fault);
-        self.core.unhandled_fault = true;
-        self.leave_scheduler(thread);
-        self[thread].state = ThreadState::Inactive;
-        self.trace_stopped(thread);
-    }
-
-    /// Prints a fault for which a thread has no handler to the console.
-    fn report(&self, thread: Ptr<Thread<A>>, fault: Fault) {
         debug_line::<A>(format_args!(
             "kernel: thread {:#x} \"{}\" stops at {:#x}: {fault:x?}, and it has no fault handler",
             thread.address(),
             self[thread].shown_name(),
             self[thread].context.get(PC),
         ));
+        self.core.unhandled_fault = true;
+        self.leave_scheduler(thread);
+        self[thread].state = ThreadState::Inactive;
+        self.trace_stopped(thread);
     }
 
     /// Writes the fault message of `sender` to its handler.

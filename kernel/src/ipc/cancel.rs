@@ -2,7 +2,7 @@
 
 use super::Ipc;
 use crate::arch::{Arch, UserContext};
-use crate::object::{Notification, PendingFault, Reply, Thread, ThreadState, WaitQueue};
+use crate::object::{PendingFault, Reply, Thread, ThreadState, WaitQueue};
 use crate::token::Ptr;
 
 impl<A: Arch> Ipc<A> {
@@ -20,7 +20,9 @@ impl<A: Arch> Ipc<A> {
                 self.leave_endpoint(endpoint, thread);
             }
             ThreadState::BlockedOnNotification { notification } => {
-                self.leave_notification(notification, thread);
+                let mut queue = self[notification].waiters();
+                queue.remove(&mut self.objects, thread);
+                self[notification].set_waiters(queue);
             }
             ThreadState::BlockedOnReply { reply } | ThreadState::BlockedOnReturn { reply } => {
                 self.unlink_call(thread, reply);
@@ -28,12 +30,6 @@ impl<A: Arch> Ipc<A> {
             ThreadState::Inactive | ThreadState::Running | ThreadState::Restart => return,
         }
         self[thread].state = ThreadState::Inactive;
-    }
-
-    fn leave_notification(&mut self, notification: Ptr<Notification<A>>, thread: Ptr<Thread<A>>) {
-        let mut queue = self[notification].waiters();
-        queue.remove(&mut self.objects, thread);
-        self[notification].set_waiters(queue);
     }
 
     /// Sets the priority of a thread, and moves a thread in a wait queue to the place of its new priority.

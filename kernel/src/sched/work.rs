@@ -28,12 +28,6 @@ pub const IDENTIFIER: usize = 16;
 pub const OBJECT: usize = 1000;
 
 impl<A: Arch> Scheduler<A> {
-    /// A system call begins. Interrupts were enabled until now, so no work is pending.
-    #[inline(always)]
-    pub(crate) fn begin_work(&mut self) {
-        self.work = 0;
-    }
-
     /// Preemption point between two pieces of a long operation, after so much work.
     ///
     /// # Errors

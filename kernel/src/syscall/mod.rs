@@ -137,7 +137,8 @@ impl<A: Arch> Local<'_, A> {
 impl<A: Arch> Kernel<A> {
     #[inline(never)]
     fn handle_syscall_locked(&mut self) {
-        self.begin_work();
+        // Interrupts were enabled until now, so no work since the last preemption point counts.
+        self.work = 0;
         let Some(thread) = self.core.current else {
             return;
         };

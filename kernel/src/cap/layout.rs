@@ -2,7 +2,7 @@
 
 use core::ptr::NonNull;
 
-use abi::{GuardData, Rights, WORD_BITS};
+use abi::{GuardData, Rights};
 
 use super::{BadgedCap, CNode, Cap, EndpointCap, NotificationCap, UntypedCap, Zombie, ZombieSlots};
 use crate::arch::{Arch, ArchCap, Irq, PhysAddr};
@@ -138,7 +138,7 @@ pub struct Packing;
 
 impl Packing {
     /// Mask for the tag in the first word, for kinds with short tags.
-    pub const KIND: usize = if WORD_BITS == 64 { 0x1f } else { 0xf };
+    pub const KIND: usize = RawCap::SHORT_TAG;
     /// The tag of CNodes.
     pub const CNODE: usize = tag::CNODE as usize;
     /// The tag of endpoints.

@@ -14,13 +14,6 @@ use crate::sched::Spent;
 use crate::time::Ticks;
 use crate::token::Ptr;
 
-/// The end of the use of the current context.
-struct Expiry {
-    by: Spent,
-    /// Whether the context has a timer, which the end removes.
-    has_timer: bool,
-}
-
 impl<A: Arch> Kernel<A> {
     /// Handles a timer interrupt, after the clock was read.
     pub(crate) fn fast_timer(&mut self) -> Eligible<Ptr<Thread<A>>> {
@@ -49,7 +42,7 @@ impl<A: Arch> Kernel<A> {
             return Err(NotEligible);
         };
         eligible(is_handler(&handler))?;
-        let Expiry { by, has_timer } = self.expiry_of(context)?;
+        let (by, has_timer) = self.expiry_of(context)?;
         let (server, is_alone) = self.first_receiver(handler.object)?;
         let reply = self.reply_of(server)?.ok_or(NotEligible)?;
         let available = self.can_run(server, reading.now)?;
@@ -79,23 +72,21 @@ impl<A: Arch> Kernel<A> {
         Ok(server)
     }
 
-    /// What ends the use of the current context, whose budget check threshold is reached: its budget or its timer.
+    /// What ends the use of the current context, whose budget check threshold is reached: its budget or its timer. And
+    /// whether it has a timer, which the end removes.
     #[inline(always)]
-    fn expiry_of(&mut self, context: Ptr<SchedContext<A>>) -> Eligible<Expiry> {
+    fn expiry_of(&mut self, context: Ptr<SchedContext<A>>) -> Eligible<(Spent, bool)> {
         eligible(self[context].is_configured())?;
         if self[context].may_expire_while_blocked() {
             return self.expiry_beside_timer(context);
         }
         eligible(!self[context].is_round_robin())?;
-        Ok(Expiry {
-            by: Spent::Budget,
-            has_timer: false,
-        })
+        Ok((Spent::Budget, false))
     }
 
     /// The same if there may be a timer.
     #[inline(never)]
-    fn expiry_beside_timer(&mut self, context: Ptr<SchedContext<A>>) -> Eligible<Expiry> {
+    fn expiry_beside_timer(&mut self, context: Ptr<SchedContext<A>>) -> Eligible<(Spent, bool)> {
         eligible(self[context].has_at_most_a_timer())?;
         self.is_timer_local(context)?;
         let by = self.spent(context).ok_or(NotEligible)?;
@@ -104,8 +95,7 @@ impl<A: Arch> Kernel<A> {
             Spent::Budget => eligible(!self[context].is_round_robin())?,
             Spent::Limit => return Err(NotEligible),
         }
-        let has_timer = self.timer_of(context) < Ticks::NEVER;
-        Ok(Expiry { by, has_timer })
+        Ok((by, self.timer_of(context) < Ticks::NEVER))
     }
 
     /// Switches from the current thread, or from the idle loop, to a higher-priority thread that is due.

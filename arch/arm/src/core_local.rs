@@ -2,7 +2,7 @@
 
 use core::cell::{Cell, UnsafeCell};
 use core::mem::offset_of;
-use core::ptr::null;
+use core::ptr::null_mut;
 
 use kernel::sched::CORES;
 
@@ -18,7 +18,7 @@ pub struct CoreLocal<C> {
     /// The core's kernel. This field and the next are used on several cores only.
     kernel: Cell<usize>,
     /// The register context of the current thread, which is loaded; null in the idle loop.
-    current: Cell<*const C>,
+    current: Cell<*mut C>,
 }
 
 /// Offsets, for assembly.
@@ -39,7 +39,7 @@ impl<C> CoreLocal<C> {
             stack: 0,
             fatal_stack: 0,
             kernel: Cell::new(0),
-            current: Cell::new(null()),
+            current: Cell::new(null_mut()),
         }
     }
 
@@ -56,14 +56,13 @@ impl<C> CoreLocal<C> {
 
     /// Sets the context with which kernel entries return from now on; none for the idle loop.
     #[inline(always)]
-    pub fn set_current(&self, context: Option<&C>) {
-        self.current
-            .set(context.map_or(null(), core::ptr::from_ref));
+    pub fn set_current(&self, context: Option<*mut C>) {
+        self.current.set(context.unwrap_or(null_mut()));
     }
 
     /// The context with which the kernel entry returns; none for the idle loop.
     #[inline(always)]
-    pub fn current(&self) -> Option<*const C> {
+    pub fn current(&self) -> Option<*mut C> {
         let context = self.current.get();
         (!context.is_null()).then_some(context)
     }

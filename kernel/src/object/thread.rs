@@ -386,6 +386,14 @@ impl<A: Arch> Thread<A> {
         unsafe { Ptr::new(context.byte_sub(offset_of!(Self, context)).cast()) }
     }
 
+    /// The register context of a thread, for assembly, which saves the user's registers there. A reference would give
+    /// access only as long as it is in use, and a shared one none to write.
+    #[inline(always)]
+    pub const fn context_of(thread: Ptr<Self>) -> *mut A::Context {
+        let thread = thread.as_ptr();
+        thread.wrapping_byte_add(offset_of!(Self, context)).cast()
+    }
+
     /// Whether it is runnable; to run, it also needs a scheduling context with budget.
     pub const fn is_runnable(&self) -> bool {
         matches!(self.state, ThreadState::Running | ThreadState::Restart)

@@ -88,7 +88,7 @@ impl<V: ExecutionState, P: Platform> Arch for Machine<V, P> {
         user_timer::switch_to(kernel, thread);
         debug::switch_to(kernel, thread);
         #[cfg(feature = "smp")]
-        V::core_local().set_current(Some(&kernel[thread].context));
+        V::core_local().set_current(Some(Thread::context_of(thread)));
     }
 
     type Remote = Remote<V::Format>;

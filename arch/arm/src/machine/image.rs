@@ -7,6 +7,8 @@ use kernel::Kernels;
 use kernel::boot::RootTaskImage;
 use kernel::cores::{CoreHandle, Irqs};
 use kernel::object::IrqEntry;
+#[cfg(not(feature = "smp"))]
+use kernel::object::Thread;
 
 use super::{ExecutionState, Machine};
 use crate::lines::take_interrupt;
@@ -111,7 +113,7 @@ fn leave<V: ExecutionState, P: Platform>(
         {
             let kernel = core.enter();
             if let Some(thread) = kernel.core.current {
-                return &raw const kernel[thread].context;
+                return Thread::context_of(thread);
             }
         }
         // The entry lock is released, so only core-local data may be read here.

@@ -26,12 +26,10 @@ pub(super) struct Available<A: Arch> {
 }
 
 impl<A: Arch> Kernel<A> {
-    /// Reads the clock. Not eligible if the current scheduling context needs a budget check, or in kernels
-    /// with several domains.
+    /// Reads the clock. Not eligible if the current scheduling context needs a budget check.
     #[inline(always)]
     pub(super) fn read_clock_with_budget(&self) -> Eligible<ClockReading> {
-        eligible(abi::config::DOMAINS == 1)?;
-        let reading = self.reading();
+        let reading = self.reading()?;
         eligible(reading.consumed < self.core.check_threshold)?;
         Ok(reading)
     }
@@ -44,8 +42,7 @@ impl<A: Arch> Kernel<A> {
         current: Ptr<Thread<A>>,
         context: Ptr<SchedContext<A>>,
     ) -> Eligible<ClockReading> {
-        eligible(abi::config::DOMAINS == 1)?;
-        let reading = self.reading();
+        let reading = self.reading()?;
         if reading.consumed >= self.core.check_threshold {
             self.has_budget_beside_timer(current, context, reading)?;
         }
@@ -75,11 +72,10 @@ impl<A: Arch> Kernel<A> {
         &self,
         context: Ptr<SchedContext<A>>,
     ) -> Eligible<ClockReading> {
-        eligible(abi::config::DOMAINS == 1)?;
         eligible(self[context].has_at_most_a_limit_and_timer())?;
         eligible(self[context].yielded_from.is_none())?;
         let limit = self.limit_of(context).ok_or(NotEligible)?;
-        let reading = self.reading();
+        let reading = self.reading()?;
         eligible(limit > reading.consumed.saturating_sub(self.core.consumed))?;
         eligible(self.has_left(context, reading.consumed))?;
         Ok(reading)
@@ -94,13 +90,14 @@ impl<A: Arch> Kernel<A> {
         }
     }
 
-    /// Reads the clock.
+    /// Reads the clock. Not eligible in kernels with several domains.
     #[inline(always)]
-    fn reading(&self) -> ClockReading {
+    fn reading(&self) -> Eligible<ClockReading> {
+        eligible(abi::config::DOMAINS == 1)?;
         let now = self.arch.now();
         let passed = now.saturating_sub(self.core.now);
         let consumed = self.core.consumed + passed;
-        ClockReading { now, consumed }
+        Ok(ClockReading { now, consumed })
     }
 
     /// Reads the clock if the architecture requires this of every fast path, for fast paths on which the

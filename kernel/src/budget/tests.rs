@@ -134,7 +134,7 @@ fn what_follows_at_once_joins_the_last() {
 }
 
 #[test]
-fn time_is_gathered_if_it_comes_soon_enough() {
+fn replenishments_merge_if_they_come_soon_enough() {
     let mut context = Context::new(4, 100);
     context.charge(Ticks(30), Ticks(1000), MINIMUM);
     // All of it can be used from 930 on.
@@ -227,7 +227,7 @@ fn a_full_list_delays_its_last() {
 }
 
 #[test]
-fn unblocking_gathers_what_is_due() {
+fn unblocking_merges_what_is_due() {
     let mut context = Context::new(8, 100);
     context.charge(Ticks(40), Ticks(1000), MINIMUM);
     context.refills().unblock(Ticks(2000));
@@ -242,7 +242,7 @@ fn unblocking_gathers_what_is_due() {
 }
 
 #[test]
-fn gathering_waits_for_enough_and_no_more() {
+fn merging_waits_for_enough_and_no_more() {
     let scattered = || {
         let mut context = Context::new(8, 100);
         for _ in 0..3 {
@@ -349,9 +349,9 @@ proptest! {
         let mut context = Context::new(capacity, budget);
         let mut now = Ticks(0);
         let mut supplied: Vec<(u64, u64)> = Vec::new();
-        for (pause, run, sporadic, gathered) in steps {
+        for (pause, run, sporadic, merged) in steps {
             now += Ticks(pause);
-            if let Some(amount) = gathered {
+            if let Some(amount) = merged {
                 context.refills().merge_until(Ticks(amount), Ticks::NEVER);
                 context.check();
                 prop_assert!(context.refills().head().amount.0 >= amount.min(budget));

@@ -164,7 +164,7 @@ fn the_deferred_have_no_time_to_waste_before_they_ask_again() {
                 scene.machine.suspend(hog);
             }
             if !scene.machine.runs(client) {
-                assert!(way > 100, "nothing is left of the time that was gathered");
+                assert!(way > 100, "nothing is left of the merged replenishments");
                 continue;
             }
             scene.call();

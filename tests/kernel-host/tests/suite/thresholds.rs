@@ -123,7 +123,7 @@ fn a_deferred_caller_is_served_when_it_has_enough_budget() {
 }
 
 #[test]
-fn only_as_much_as_it_takes_is_gathered() {
+fn only_as_much_as_it_takes_is_merged() {
     let mut scene = Scene::new(30, 0, BUDGET.sporadic());
     let bell = scene.machine.notification();
     for _ in 0..4 {

@@ -153,7 +153,7 @@ impl<'a> Refills<'a> {
         }
         let mut head = self.head();
         while head.amount <= usage {
-            usage -= head.amount;
+            usage = usage - head.amount;
             self.use_head(head, period);
             head = self.head();
             if head.time == Ticks::NEVER {

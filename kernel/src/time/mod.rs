@@ -3,7 +3,7 @@
 mod calibration;
 mod fraction;
 
-use core::ops::{Add, AddAssign, Sub, SubAssign};
+use core::ops::{Add, AddAssign, Sub};
 
 use abi::WORD_BITS;
 
@@ -49,12 +49,6 @@ impl Sub for Ticks {
 impl AddAssign for Ticks {
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
-    }
-}
-
-impl SubAssign for Ticks {
-    fn sub_assign(&mut self, other: Self) {
-        *self = *self - other;
     }
 }
 

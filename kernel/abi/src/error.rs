@@ -10,7 +10,7 @@ pub enum ErrorCode {
     InvalidArgument,
     /// MR0: number of the bad capability; 0 is the invoked one.
     InvalidCapability,
-    /// The object refuses this now, or never.
+    /// The object does not allow the operation in its state, or at all.
     IllegalOperation,
     /// MR0, MR1: least and greatest value allowed.
     RangeError,
@@ -20,11 +20,11 @@ pub enum ErrorCode {
     FailedLookup,
     /// Too few words or capabilities.
     TruncatedMessage,
-    /// Something is in the place.
+    /// The destination slot or address is not empty.
     DeleteFirst,
-    /// Something was made from it.
+    /// The object has children in the derivation tree.
     RevokeFirst,
-    /// MR0: bytes left.
+    /// MR0: number of free bytes.
     NotEnoughMemory,
     /// Escapement: the caller's whole budget is below what the endpoint asks for. MR0: the budget that
     /// it takes, MR1: the budget that there is, in microseconds (as words; what does not fit is

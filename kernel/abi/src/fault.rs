@@ -29,8 +29,8 @@ pub const DEBUG_EXCEPTION_SHORT_LENGTH: usize = 2;
 /// Words of a timeout message: badge and consumed microseconds (two words on 32-bit).
 pub const TIMEOUT_LENGTH: usize = if crate::WORD_BITS == 64 { 2 } else { 3 };
 /// Words of the longer timeout message of Escapement: a word of [`timeout_flags`] and the time, in
-/// microseconds (two words on 32-bit), follow. It is sent where something is used that seL4 has not: an
-/// idling scheduling context, or one that was yielded to with a timeout.
+/// microseconds (two words on 32-bit), follow. It is sent for an idling scheduling context, and for one that was
+/// yielded to with a timeout, which seL4 does not have.
 pub const LONG_TIMEOUT_LENGTH: usize = if crate::WORD_BITS == 64 { 4 } else { 6 };
 
 /// What the longer timeout message tells.

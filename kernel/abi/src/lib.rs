@@ -77,7 +77,7 @@ pub mod yield_target {
     pub const OUT_OF_TIME: usize = 2;
     /// It is suspended, or there is none.
     pub const STOPPED: usize = 3;
-    /// There is a timeout message of it that was not answered yet.
+    /// It has a timeout fault to which its handler has not replied yet.
     pub const TIMED_OUT: usize = 4;
 }
 
@@ -85,10 +85,10 @@ pub mod yield_target {
 pub mod endpoint_flags {
     /// Only senders that donate may send.
     pub const DONATION_REQUIRED: usize = 1;
-    /// Of the time that is lent, no more than the threshold may be used.
+    /// A server may use no more of a donated budget than the threshold.
     pub const LIMIT: usize = 2;
-    /// Receivers learn how much time was lent: microseconds in the message word behind the message (two
-    /// words on 32-bit machines), zero if none was.
+    /// Receivers learn the donated budget: microseconds in the message word behind the message (two words on
+    /// 32-bit machines), zero without a donation.
     pub const TELL_BUDGET: usize = 4;
     /// All flags that exist.
     pub const MASK: usize = DONATION_REQUIRED | LIMIT | TELL_BUDGET;

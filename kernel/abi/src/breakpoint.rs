@@ -7,7 +7,7 @@ pub const DATA: usize = 0;
 pub const INSTRUCTION: usize = 1;
 /// Reason: as many instructions as asked for have been executed.
 pub const SINGLE_STEP: usize = 2;
-/// Reason: a software breakpoint, an instruction.
+/// Reason: a software breakpoint instruction.
 pub const SOFTWARE: usize = 3;
 
 /// At reads; also what breakpoints for instructions are set with.

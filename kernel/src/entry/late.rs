@@ -20,8 +20,6 @@ use crate::sched::{Readiness, Scheduler};
 use crate::time::Ticks;
 use crate::token::Ptr;
 
-use super::BudgetCheck;
-
 impl<A: Arch> Local<'_, A> {
     /// Whether this core has waited for others while the current thread used up its budget, or its domain the turn.
     #[inline(always)]
@@ -91,7 +89,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     #[cold]
-    fn set_context_aside(&mut self) -> Option<Ptr<SchedContext<A>>> {
+    pub(super) fn set_context_aside(&mut self) -> Option<Ptr<SchedContext<A>>> {
         let context = self.core.current_context?;
         // The clock has been read again.
         if self.charge_used_up(context) {
@@ -104,20 +102,6 @@ impl<A: Arch> Kernel<A> {
         self.arch.set_deadline(Ticks::NEVER);
         self.core.reprogram = true;
         Some(context)
-    }
-
-    /// The budget check at the beginning of a request, with `trace` as in [`Kernel::check_budget_at_entry`]. A late
-    /// request passes; then also returns the context whose timeslice ends with it.
-    #[inline(always)]
-    pub(crate) fn check_request(
-        &mut self,
-        trace: impl FnOnce(&mut Self),
-    ) -> (BudgetCheck, Option<Ptr<SchedContext<A>>>) {
-        if !self.is_late() {
-            return (self.check_budget_at_entry(trace), None);
-        }
-        trace(self);
-        (BudgetCheck::NeedsCheck, self.set_context_aside())
     }
 
     /// Ends the timeslice of `context` after the late request of `thread`: of this thread, or of the one that has got the

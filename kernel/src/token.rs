@@ -21,8 +21,8 @@ impl<T> Ptr<T> {
     ///
     /// # Safety
     /// A valid, initialised `T` must be there, accessed only through handles, for as long as any copy of this
-    /// handle is used for an access; after that, copies may still be compared. In the kernel the capability
-    /// system guarantees it: handles are made by retype and at boot, and memory is reused only when no
+    /// handle is used for an access; after that, copies may still be compared (see [`Id`]). In the kernel the
+    /// capability system guarantees it: handles are made by retype and at boot, and memory is reused only when no
     /// capability to it is left.
     ///
     /// The pointer must give access to all that is reached from the handle, such as further slots of a CNode;
@@ -72,6 +72,21 @@ impl<T> Eq for Ptr<T> {}
 impl<T> fmt::Debug for Ptr<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:#x}", self.address())
+    }
+}
+
+/// The identity of an object that may have been deleted: it is compared, and gives no access.
+pub struct Id<T>(Ptr<T>);
+
+copyable!([T] Id<T>);
+impl<T> From<Ptr<T>> for Id<T> {
+    fn from(object: Ptr<T>) -> Self {
+        Self(object)
+    }
+}
+impl<T> PartialEq<Ptr<T>> for Id<T> {
+    fn eq(&self, other: &Ptr<T>) -> bool {
+        self.0 == *other
     }
 }
 

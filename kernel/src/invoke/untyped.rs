@@ -162,7 +162,7 @@ impl<A: Arch> Invocation<A> {
                 return Ok(());
             }
             if kernel.preempt_between(work::OBJECT).is_err() {
-                let (untyped, done) = (slot, index);
+                let (untyped, done) = (slot.into(), index);
                 kernel[self.caller].progress = Progress::Retype { untyped, done };
                 return Err(Failure::Preempted);
             }

@@ -50,6 +50,7 @@ impl<A: Arch> Ipc<A> {
                     // of this one.
                     if !is_over && self.preempt_between(work::WAITER).is_err() {
                         if let Some(number) = own {
+                            let endpoint = endpoint.into();
                             self[caller].progress = Progress::CancelCursor { endpoint, number };
                         }
                         return Err(Preempted);

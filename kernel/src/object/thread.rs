@@ -13,7 +13,7 @@ use crate::collections::{Linked, Links};
 use crate::instruments::ThreadInstruments;
 use crate::slot::Slot;
 use crate::time::Ticks;
-use crate::token::Ptr;
+use crate::token::{Id, Ptr};
 
 /// Number of capability slots in a thread.
 pub const THREAD_SLOTS: usize = 5;
@@ -240,7 +240,7 @@ pub struct CancelCursor<A: Arch> {
 copyable!([A: Arch] CancelCursor<A>);
 
 /// The progress of a thread in a preempted operation, if the objects themselves do not show it. The objects
-/// named here may have been deleted since: their handles are compared and never dereferenced.
+/// named here may have been deleted since.
 #[derive(Default)]
 pub enum Progress<A: Arch> {
     /// No operation is in progress, or it starts from its beginning.
@@ -249,7 +249,7 @@ pub enum Progress<A: Arch> {
     /// A cancellation of badged sends that the thread has started.
     CancelCursor {
         /// The endpoint.
-        endpoint: Ptr<Endpoint<A>>,
+        endpoint: Id<Endpoint<A>>,
         /// The number of the cancellation.
         number: u64,
     },
@@ -266,7 +266,7 @@ pub enum Progress<A: Arch> {
     /// A retype.
     Retype {
         /// The slot of the untyped memory.
-        untyped: Ptr<Slot<A>>,
+        untyped: Id<Slot<A>>,
         /// The number of objects created so far.
         done: usize,
     },

@@ -56,7 +56,7 @@ pub fn start<A: Arch>(kernel: &mut Kernel<A>, parameters: &BootParameters<'_>) {
         parameters.root_task.is_present(),
         "there is no root task in the boot image"
     );
-    let layout = Layout::new::<A>(parameters);
+    let layout = InitialAddresses::new::<A>(parameters);
     // Beside the CNode: address space, IPC buffer, boot information, thread and scheduling context.
     let beside = parameters
         .laid_out
@@ -101,7 +101,7 @@ pub fn start<A: Arch>(kernel: &mut Kernel<A>, parameters: &BootParameters<'_>) {
 }
 
 /// Addresses in the initial address space.
-struct Layout {
+struct InitialAddresses {
     image: Range<usize>,
     ipc_buffer: usize,
     boot_info: usize,
@@ -112,7 +112,7 @@ struct Layout {
     rings: Range<usize>,
 }
 
-impl Layout {
+impl InitialAddresses {
     fn new<A: Arch>(parameters: &BootParameters<'_>) -> Self {
         let image = parameters.root_task.addresses();
         let boot_info = image.end + PAGE;
@@ -170,7 +170,7 @@ fn provide_everything<A: Arch>(
     kernel: &mut Kernel<A>,
     boot: &mut BootAllocator<A>,
     parameters: &BootParameters<'_>,
-    layout: &Layout,
+    layout: &InitialAddresses,
 ) {
     let mut sched_control = SlotRegion::default();
     if A::SCHED_CONTROL_FIRST {
@@ -280,7 +280,7 @@ fn provide_extra<A: Arch>(
     boot: &mut BootAllocator<A>,
     space: &BootSpace<A::Cap>,
     parameters: &BootParameters<'_>,
-    layout: &Layout,
+    layout: &InitialAddresses,
 ) -> SlotRegion {
     if layout.extra.is_empty() {
         return SlotRegion::default();
@@ -333,7 +333,7 @@ fn start_thread<A: Arch>(
     thread: Ptr<Thread<A>>,
     context: Ptr<SchedContext<A>>,
     entry: usize,
-    layout: &Layout,
+    layout: &InitialAddresses,
 ) {
     for (which, slot) in [
         (ThreadSlot::CSpace, slots::INIT_THREAD_CNODE),

@@ -5,7 +5,7 @@
 //! times are in ticks.
 
 use super::Scheduler;
-use super::usage::Entry;
+use super::usage::EntryReason;
 use crate::arch::{Arch, ArchCap, Frame, Interrupt, UserContext};
 use crate::object::{Fault, Thread};
 use crate::token::Ptr;
@@ -135,15 +135,15 @@ impl<A: Arch> Scheduler<A> {
     }
 
     /// Stores the description of the current kernel entry, if there is a log.
-    pub(super) fn describe_entry(&mut self, entry: &Entry) {
+    pub(super) fn describe_entry(&mut self, entry: &EntryReason) {
         if self.core.measurement.log.frame.is_none() {
             return;
         }
         let description = match *entry {
-            Entry::Syscall(call) => self.describe_syscall(call),
-            Entry::Fault(fault) => Some(of_fault(fault)),
-            Entry::Interrupt(Interrupt::Line(irq)) => Some(with_word(INTERRUPT, irq.0)),
-            Entry::Interrupt(_) => Some(with_word(INTERRUPT, 0)),
+            EntryReason::Syscall(call) => self.describe_syscall(call),
+            EntryReason::Fault(fault) => Some(of_fault(fault)),
+            EntryReason::Interrupt(Interrupt::Line(irq)) => Some(with_word(INTERRUPT, irq.0)),
+            EntryReason::Interrupt(_) => Some(with_word(INTERRUPT, 0)),
         };
         self.core.measurement.log.entry = description;
     }

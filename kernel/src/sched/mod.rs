@@ -43,7 +43,7 @@ pub(crate) use ready::ReadyQueues;
 use release::ReleaseQueues;
 pub use scheduler::Scheduler;
 pub(crate) use timer_deadline::{PreemptionRank, TimerDeadline};
-pub(crate) use usage::Entry;
+pub(crate) use usage::EntryReason;
 use usage::Measurement;
 
 pub use crate::config::{BIG_LOCK, CORES};

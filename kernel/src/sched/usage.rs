@@ -13,7 +13,7 @@ use abi::Syscall;
 use super::entry_log::EntryLog;
 
 /// The reason for a kernel entry.
-pub(crate) enum Entry {
+pub(crate) enum EntryReason {
     /// A system call; `None` for an unknown number.
     Syscall(Option<Syscall>),
     /// A fault of the current thread.
@@ -70,7 +70,7 @@ impl<A: Arch> Scheduler<A> {
 
     /// Called at kernel entry.
     #[inline(always)]
-    pub(crate) fn measure_entry(&mut self, entry: Entry) {
+    pub(crate) fn measure_entry(&mut self, entry: EntryReason) {
         if self.is_measured() {
             self.core.measurement.entered = self.arch.now().0;
             self.describe_entry(&entry);

@@ -17,7 +17,7 @@ use crate::cores::{CoreHandle, Local};
 use crate::entry::BudgetCheck;
 use crate::fastpath::SystemCall;
 use crate::object::{Fault, Progress, Thread};
-use crate::sched::Entry;
+use crate::sched::EntryReason;
 use crate::token::Ptr;
 use crate::trace::trace;
 
@@ -170,7 +170,7 @@ impl<A: Arch> Kernel<A> {
         {
             return self.end_if_late();
         }
-        self.measure_entry(Entry::Syscall(call));
+        self.measure_entry(EntryReason::Syscall(call));
         self.update_time();
         let (check, late) = self.check_request(|kernel| kernel.trace_syscall(number));
         match check {
@@ -206,7 +206,7 @@ impl<A: Arch> Kernel<A> {
         {
             return;
         }
-        self.measure_entry(Entry::Fault(fault));
+        self.measure_entry(EntryReason::Fault(fault));
         self.update_time();
         if let Some(thread) = self.core.current {
             let (check, late) = self.check_request(|kernel| kernel.trace_fault_entry(&fault));
@@ -226,7 +226,7 @@ impl<A: Arch> Kernel<A> {
 
     /// Sends a fault, with or without budget: if that is used up, the timeslice ends with the fault.
     fn send_debug_fault(&mut self, fault: Fault) {
-        self.measure_entry(Entry::Fault(fault));
+        self.measure_entry(EntryReason::Fault(fault));
         self.update_time();
         self.trace_fault_entry(&fault);
         let late = self.begin_late();
@@ -253,7 +253,7 @@ impl<A: Arch> Kernel<A> {
         {
             return;
         }
-        self.measure_entry(Entry::Interrupt(interrupt));
+        self.measure_entry(EntryReason::Interrupt(interrupt));
         self.update_time();
         // Whichever path it takes, a timer interrupt reads the clock.
         if is_unmodified

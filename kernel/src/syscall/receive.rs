@@ -19,17 +19,17 @@ use crate::token::Ptr;
 
 /// The results of the lookups for a receive operation.
 pub(super) struct Footprint<A: Arch> {
-    source: Found<A>,
-    reply: Option<Found<A>>,
+    source: LookupResult<A>,
+    reply: Option<LookupResult<A>>,
 }
 
 /// The result of one lookup.
-struct Found<A: Arch> {
+struct LookupResult<A: Arch> {
     address: usize,
     slot: Result<Ptr<Slot<A>>, LookupFailure>,
 }
 
-impl<A: Arch> Found<A> {
+impl<A: Arch> LookupResult<A> {
     fn cap(&self, kernel: &Kernel<A>) -> Result<Cap<A>, Missing> {
         match self.slot {
             Ok(slot) => Ok(kernel[slot].cap()),
@@ -75,9 +75,9 @@ impl<A: Arch> Kernel<A> {
         &mut self,
         thread: Ptr<Thread<A>>,
         address: usize,
-    ) -> Result<Found<A>, Preempted> {
+    ) -> Result<LookupResult<A>, Preempted> {
         let slot = self.lookup_quickly(thread, address)?;
-        Ok(Found { address, slot })
+        Ok(LookupResult { address, slot })
     }
 
     /// Receives with the results of the lookups. Has no preemption points.

@@ -17,7 +17,7 @@ use system_table::Table;
 
 pub(crate) use bare_metal::{BareMetal, Side};
 pub(crate) use devices::options;
-pub(crate) use kernel::{CORES, Recipe, by_profile, prebuilt, prebuilt_stub};
+pub(crate) use kernel::{CORES, DebugInfo, Recipe, by_profile, prebuilt, prebuilt_stub};
 
 use crate::cli::{AbiOption, Cores, Hardening, ImageArguments, Kernel, LogLevel, Tracing};
 use crate::image::elf::Executable;
@@ -102,7 +102,12 @@ impl Request<'_> {
             log: self.log,
             tracing: self.tracing,
             bare: self.bare,
-            variables: self.variables,
+            debug_info: match self.user_profile {
+                _ if self.variables => DebugInfo::Variables,
+                // The lines of its messages are in the debug information.
+                UserProfile::Tests if self.log.is_none() => DebugInfo::Nothing,
+                _ => DebugInfo::Lines,
+            },
         }
     }
 }

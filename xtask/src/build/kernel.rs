@@ -28,8 +28,18 @@ pub(crate) struct Recipe<'a> {
     pub(crate) tracing: Option<&'a Tracing>,
     /// Whether endpoint thresholds are left out.
     pub(crate) bare: bool,
-    /// Whether a debugger shows its variables, which takes a sixth of a debug kernel's build.
-    pub(crate) variables: bool,
+    /// Of a kernel of kind `debug`.
+    pub(crate) debug_info: DebugInfo,
+}
+
+/// What debuggers learn of a debug kernel beside the names of its functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DebugInfo {
+    /// Tests need nothing: a panic names its line. Lines take a fifth of a build.
+    Nothing,
+    Lines,
+    /// Variables too, which take another sixth.
+    Variables,
 }
 
 impl<'a> BareMetal<'a> {
@@ -110,9 +120,13 @@ pub(super) fn build(bare_metal: &BareMetal<'_>, recipe: &Recipe<'_>) -> Result<P
         features.push("fast-paths");
     }
     let mut environment = Vec::new();
-    if !recipe.variables {
-        environment.push(("CARGO_PROFILE_DEV_DEBUG".into(), "line-tables-only".into()));
-    }
+    let debug_info = match recipe.debug_info {
+        DebugInfo::Nothing => Some("none"),
+        DebugInfo::Lines => Some("line-tables-only"),
+        // As in the profile.
+        DebugInfo::Variables => None,
+    };
+    environment.extend(debug_info.map(|kind| ("CARGO_PROFILE_DEV_DEBUG".into(), kind.into())));
     if let Some(level) = recipe.log {
         features.push("log");
         environment.push(("DEFMT_LOG".into(), level.name().into()));

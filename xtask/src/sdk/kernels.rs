@@ -6,7 +6,7 @@ use anyhow::bail;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
-use crate::build::Recipe;
+use crate::build::{DebugInfo, Recipe};
 use crate::cli::{AbiOption, Cores, Hardening, Keep, Kernel, Tracing};
 use crate::platform::Platform;
 
@@ -98,7 +98,10 @@ impl Prebuilt {
             tracing: self.is_traced.then_some(&TRACING),
             bare: false,
             // They take room, and the debugger's commands want a kernel of this kind without traces.
-            variables: self.kind == Kernel::Debug && !self.is_traced,
+            debug_info: match self.kind {
+                Kernel::Debug if !self.is_traced => DebugInfo::Variables,
+                _ => DebugInfo::Lines,
+            },
         }
     }
 

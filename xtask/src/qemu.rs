@@ -28,6 +28,7 @@ use crate::platform::{Exit, Platform};
 use crate::post_mortem::PostMortems;
 use crate::programs::{self, Collection, Program};
 use crate::project;
+use crate::sdk;
 use crate::setup;
 use crate::system::System;
 use crate::temporary;
@@ -61,6 +62,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &QemuArguments) -> Result {
             boot(&platform, image, arguments, ram)
         });
     }
+    sdk::require_kernels(workspace, &platform)?;
     let system;
     let root_task = if let Some(file) = &arguments.root_task {
         build::read_root_task(&platform, file, None)?;

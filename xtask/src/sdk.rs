@@ -120,6 +120,25 @@ pub(crate) fn require_checkout(workspace: &Workspace, command: &str) -> Result<(
     )
 }
 
+/// The platforms for which there are kernels: in a checkout all, because it compiles them.
+pub(crate) fn platforms(workspace: &Workspace) -> Result<Vec<Platform>> {
+    let mut names = Platform::names(workspace);
+    if let Some(sdk) = Sdk::of(workspace)? {
+        let with_kernels = kernels::platforms(&sdk.kernel);
+        names.retain(|name| with_kernels.contains(&**name));
+    }
+    let load = |name: &String| Platform::load(workspace, name);
+    names.iter().map(load).collect()
+}
+
+/// Refuses a platform for which an SDK has no kernels.
+pub(crate) fn require_kernels(workspace: &Workspace, platform: &Platform) -> Result<()> {
+    match Sdk::of(workspace)? {
+        Some(sdk) => kernels::require(&sdk.kernel, &platform.name),
+        None => Ok(()),
+    }
+}
+
 fn stub_file(platform: &Platform) -> String {
     format!("kernels/{}/stub.elf", platform.name)
 }
@@ -144,7 +163,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &SdkArguments) -> Result {
         .flat_map(|platform| kernels::of(platform, &arguments.kinds, &arguments.abi))
         .collect();
     let tools = setup::build_tools()?;
-    let mut files = sources(workspace, &platforms, &kernels)?;
+    let mut files = sources(workspace, &kernels)?;
     vendored::add(&mut files, &tools.toolchain, &platforms)?;
     files.extend(prebuilt(workspace, &tools, &platforms, &kernels)?);
     write(&path, &name, &files)?;
@@ -206,7 +225,7 @@ fn in_turn<'a>(
 }
 
 /// The repository's files in an SDK.
-fn sources(workspace: &Workspace, platforms: &[Platform], kernels: &[Prebuilt]) -> Result<Files> {
+fn sources(workspace: &Workspace, kernels: &[Prebuilt]) -> Result<Files> {
     let all = crates::all(workspace)?;
     let examples = all.iter().filter(|one| one.folder.starts_with(EXAMPLES));
     let roots: Vec<_> = CRATES
@@ -219,12 +238,9 @@ fn sources(workspace: &Workspace, platforms: &[Platform], kernels: &[Prebuilt]) 
         let crates = all.iter().filter(|one| file.starts_with(&one.folder));
         crates.max_by_key(|one| one.folder.iter().count())
     };
-    let is_platform = |file: &Path| {
-        let names = platforms.iter().map(|platform| &*platform.name);
-        names
-            .map(|name| Path::new("platforms").join(name).join("platform.toml"))
-            .any(|path| path == file)
-    };
+    // Descriptions of systems also name platforms for which there are no kernels.
+    let is_platform =
+        |file: &Path| file.starts_with("platforms") && file.ends_with("platform.toml");
     let is_wanted = |file: &Path| {
         let is_in_crate = owner(file).is_some_and(|one| names.contains(&&*one.name));
         is_in_crate || is_platform(file) || OTHERS.iter().any(|other| file.starts_with(other))

@@ -13,7 +13,7 @@ use crate::platform::Platform;
 use crate::toolchain::{Toolchain, find_program};
 use crate::ui::{Step, say};
 use crate::workspace::Workspace;
-use crate::{Outcome, Result};
+use crate::{Outcome, Result, sdk};
 
 /// Debian's toolchain that is new enough, with the sources of `core`.
 const DEBIAN_TOOLCHAIN: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
@@ -30,11 +30,7 @@ pub(crate) struct BuildTools {
 
 /// The command `setup`.
 pub(crate) fn run(workspace: &Workspace) -> Result {
-    let platforms: Result<Vec<_>> = Platform::names(workspace)
-        .iter()
-        .map(|name| Platform::load(workspace, name))
-        .collect();
-    let platforms = platforms?;
+    let platforms = sdk::platforms(workspace)?;
     // All emulators and the linker in one call of apt.
     let mut missing = missing_emulators(&platforms);
     if linker(Toolchain::bare_metal().as_ref()).is_none() {

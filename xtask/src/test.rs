@@ -39,7 +39,7 @@ use crate::qemu::Supervisor;
 use crate::setup::BuildTools;
 use crate::symbols::Symbolizer;
 use crate::workspace::Workspace;
-use crate::{Outcome, Result, bochs, project, setup, ui};
+use crate::{Outcome, Result, bochs, project, sdk, setup, ui};
 use book::Base;
 use filter::Filter;
 use plan::Scope;
@@ -242,6 +242,7 @@ fn platforms(
         platforms.sort_by_key(|platform| Reverse(platform.covers));
     }
     for platform in &platforms {
+        sdk::require_kernels(workspace, platform)?;
         platform.require(arguments.cores)?;
     }
     Ok(platforms)

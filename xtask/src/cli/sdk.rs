@@ -12,7 +12,7 @@ pub(crate) struct SdkArguments {
     /// The archive to write; target/escapement-sdk-VERSION.tar by default.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Only for this platform; may be repeated.
+    /// Only kernels for this platform; may be repeated.
     #[arg(long = "platform", value_name = "P")]
     pub(crate) platforms: Vec<String>,
     /// Only kernels of this kind; may be repeated.

@@ -11,7 +11,7 @@ use crate::setup::{self, BuildTools};
 use crate::system::System;
 use crate::ui::Step;
 use crate::workspace::Workspace;
-use crate::{Outcome, Result, cargo};
+use crate::{Outcome, Result, cargo, sdk};
 
 /// The platform for which a project is checked unless others are chosen.
 const USUAL: &str = "pc99";
@@ -28,6 +28,8 @@ pub(crate) fn run(workspace: &Workspace, folder: &Path, arguments: &CheckArgumen
     let mut outcome = Outcome::Success;
     for name in names {
         let platform = Platform::load(workspace, name)?;
+        // The crates of others that an SDK has are those that its platforms need.
+        sdk::require_kernels(workspace, &platform)?;
         system.require(&platform)?;
         let project = Project {
             workspace,

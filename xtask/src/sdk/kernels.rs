@@ -1,5 +1,6 @@
 //! The prebuilt kernels: which there are, and how a build finds the one that it needs.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use anyhow::bail;
@@ -177,12 +178,32 @@ fn options(recipe: &Recipe<'_>) -> String {
     text
 }
 
+/// The platforms for which there are kernels.
+pub(super) fn platforms(kernels: &[Prebuilt]) -> BTreeSet<&str> {
+    kernels.iter().map(|one| &*one.platform).collect()
+}
+
+/// Refuses a platform for which there are none.
+pub(super) fn require(kernels: &[Prebuilt], platform: &str) -> Result<()> {
+    let names = platforms(kernels);
+    if names.contains(platform) {
+        return Ok(());
+    }
+    let names: Vec<_> = names.into_iter().collect();
+    bail!(
+        "the SDK has no kernels for {platform}, only for {}; in a checkout of Escapement, \
+         `cargo xtask sdk --platform {platform}` makes an SDK with them",
+        names.join(", ")
+    )
+}
+
 /// The kernel that a build asks for: of those that fit, the one for the fewest cores.
 pub(super) fn find<'a>(
     kernels: &'a [Prebuilt],
     platform: &str,
     recipe: &Recipe<'_>,
 ) -> Result<&'a Prebuilt> {
+    require(kernels, platform)?;
     let fitting = kernels.iter().filter(|one| one.fits(platform, recipe));
     if let Some(kernel) = fitting.min_by_key(|one| one.cores) {
         return Ok(kernel);
@@ -278,6 +299,18 @@ mod tests {
         };
         let cores = |count| find(&kernels, "sabre", &recipe(count)).unwrap().cores;
         assert_eq!([1, 2, 4].map(cores), [1, 4, 4]);
+    }
+
+    #[test]
+    fn the_platforms_with_kernels_are_named() {
+        let all = [kernels("sabre"), kernels("kzm")].concat();
+        let none = Hardening::default();
+        let error = find(&all, "hikey", &all[0].recipe(&none)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the SDK has no kernels for hikey, only for kzm, sabre; in a checkout of Escapement, \
+             `cargo xtask sdk --platform hikey` makes an SDK with them"
+        );
     }
 
     #[test]

@@ -66,6 +66,9 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
     if names.len() > 1 && is_one {
         bail!("one file holds the results of one platform; choose one with --platform");
     }
+    for file in arguments.json.iter().chain(&arguments.overheads) {
+        ui::require_file(file)?;
+    }
     if let Some(suite) = &arguments.suite {
         require_suite(workspace, suite)?;
     }

@@ -289,6 +289,8 @@ fn judge(status: ExitStatus, exit: &Exit, ram: Option<&Path>) -> Result<(Outcome
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::{Cli, Command};
+    use clap::Parser;
     use std::os::unix::process::ExitStatusExt;
 
     fn exited(code: i32) -> ExitStatus {
@@ -315,6 +317,21 @@ mod tests {
             judged(ExitStatus::from_raw(9), &arm),
             Outcome::Failure,
             "a crash of QEMU"
+        );
+    }
+
+    #[test]
+    fn a_trace_that_cannot_be_written_is_refused_before_a_build() {
+        // No user may make files there.
+        let call = ["cargo xtask", "qemu", "--trace", "/proc/run.trace"];
+        let Command::Qemu(arguments) = Cli::parse_from(call).command else {
+            panic!("not `qemu`")
+        };
+        let error = run(&Workspace::find().unwrap(), &arguments).unwrap_err();
+        let error = format!("{error:#}");
+        assert!(
+            error.starts_with("cannot write /proc/run.trace: "),
+            "{error}"
         );
     }
 

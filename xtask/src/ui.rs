@@ -2,11 +2,11 @@
 //! a tally.
 
 use std::fs;
-use std::io::{IsTerminal, Write, stderr};
+use std::io::{self, IsTerminal, Write, stderr};
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::Result;
@@ -32,19 +32,21 @@ pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<()> {
     Ok(whole_file::print(text)?)
 }
 
-/// Refuses the place of a file that the user wants but that cannot be one, before work is done for it.
+/// Refuses a file that the user wants but that cannot be written, before work is done for it; its folder is made.
 pub(crate) fn require_file(path: &Path) -> Result<()> {
-    if path.is_dir() {
-        bail!("cannot write {}: it is a folder", path.display());
-    }
-    Ok(())
+    in_folder(path, || whole_file::require_place(path))
 }
 
 /// Writes a file that the user wants, completely or not at all; its folder is made.
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
+    in_folder(path, || whole_file::write(path, bytes))
+}
+
+/// Does something about a file in a folder that exists then.
+fn in_folder(path: &Path, act: impl FnOnce() -> io::Result<()>) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new(""));
-    let written = fs::create_dir_all(folder).and_then(|()| whole_file::write(path, bytes));
-    written.with_context(|| format!("cannot write {}", path.display()))
+    let done = fs::create_dir_all(folder).and_then(|()| act());
+    done.with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// A longer piece of work: a spinner on a terminal, one line elsewhere.
@@ -106,6 +108,7 @@ mod tests {
         let folder = Folder::new().unwrap();
         let path = folder.path().join("new/report.svg");
         require_file(&path).unwrap();
+        assert!(!path.exists());
         write(&path, "<svg/>").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "<svg/>");
         for error in [
@@ -115,6 +118,12 @@ mod tests {
         ] {
             let error = format!("{error:#}");
             let begin = format!("cannot write {}", folder.path().display());
+            assert!(error.starts_with(&begin), "{error}");
+        }
+        // Where no user may make files.
+        for path in ["/proc/report.svg", "/proc/new/report.svg"] {
+            let error = format!("{:#}", require_file(Path::new(path)).unwrap_err());
+            let begin = format!("cannot write {path}: ");
             assert!(error.starts_with(&begin), "{error}");
         }
     }

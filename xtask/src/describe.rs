@@ -3,11 +3,13 @@
 mod svg;
 mod table;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
+use parking_lot::Mutex;
 use system_description::{Checked, Platform as Board, SCHEMA, Source, check};
 
 use crate::cli::SystemArguments;
@@ -49,7 +51,7 @@ pub(crate) fn file(workspace: &Workspace, name: Option<&str>) -> Result<PathBuf>
     }
 }
 
-/// The system that a file describes, on a platform; complaints about it are shown.
+/// The system that a file describes, on a platform; complaints about it are shown, each once.
 pub(crate) fn of_file(
     workspace: &Workspace,
     path: &Path,
@@ -66,7 +68,9 @@ pub(crate) fn of_file(
         Platform::load(workspace, wanted)?;
     }
     let checked = check(source, &boards);
-    show_diagnostics(&checked, source);
+    for words in unshown(&checked, source) {
+        say(&words);
+    }
     if !checked.is_good() {
         bail!("{shown} describes no system; see above");
     }
@@ -149,10 +153,14 @@ fn board<'a>(boards: &'a [Board], name: &str) -> Result<&'a Board> {
     board.context("a system is only checked for known platforms")
 }
 
-fn show_diagnostics(checked: &Checked, source: Source) {
-    for one in &checked.diagnostics {
-        say(&one.render(source, stderr().is_terminal()));
-    }
+/// The complaints that were not shown before: a command reads the same file for each build, and when it plans them.
+fn unshown(checked: &Checked, source: Source) -> Vec<String> {
+    static SHOWN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let colour = stderr().is_terminal();
+    let all = checked.diagnostics.iter();
+    let all = all.map(|one| one.render(source, colour));
+    let mut shown = SHOWN.lock();
+    all.filter(|words| shown.insert(words.clone())).collect()
 }
 
 #[cfg(test)]
@@ -267,6 +275,20 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_warning_is_shown_once() {
+        let boards = Platform::all_for_descriptions(&Workspace::find().unwrap()).unwrap();
+        let source = Source {
+            path: "the system of this test",
+            text: "memory.m.size = \"4 KiB\"",
+        };
+        let shown = || unshown(&check(source, &boards), source);
+        let first = shown();
+        let warning = "no component uses the memory `m`";
+        assert!(first.iter().any(|one| one.contains(warning)), "{first:?}");
+        assert_eq!(shown(), [""; 0]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 
-use crate::build::{self, Recipe};
+use crate::build::{self, DebugInfo, Recipe};
 use crate::cli::{Cores, Hardening, Keep, MicrokitArguments, Tracing};
 use crate::image::{self, elf::Executable};
 use crate::platform::Platform;
@@ -159,7 +159,7 @@ fn kernel(
         log: None,
         tracing,
         bare: false,
-        variables: false,
+        debug_info: DebugInfo::Lines,
     };
     build::prebuilt(workspace, tools, platform, &recipe)
 }

@@ -346,7 +346,7 @@ mod tests {
         let Command::Build(two) = Cli::parse_from(call).command else {
             panic!("not `build`")
         };
-        let hardening = &two.hardening;
+        let hardening = &two.build.hardening;
         let error_of_two = error(Recipe { hardening, ..plain });
         assert!(
             error_of_two.contains("`--kernel debug --harden meltdown,mds`"),

@@ -43,15 +43,20 @@ pub(super) fn on_two_cores(
     filter: &Filter<'_>,
 ) -> Result<Vec<System>> {
     let wanted = SERVICES.iter().filter(|(name, _)| {
-        // Where the users' timer consists of registers of a core, a passive service has the core of its clients.
-        (*name != TIMERS || platform.timer.is_empty())
-            && filter.wants(&example(&system::on_two_cores(name)))
+        has_two_cores(name, platform) && filter.wants(&example(&system::on_two_cores(name)))
     });
     let systems =
         wanted.map(|(name, driver)| System::on_two_cores(workspace, name, driver, platform));
     let mut systems = systems.collect::<Result<Vec<_>>>()?;
     systems.retain(|system| system.runs_on(&platform.name));
     Ok(systems)
+}
+
+/// Whether an example is a service whose driver may have another core than its clients.
+pub(super) fn has_two_cores(name: &str, platform: &Platform) -> bool {
+    let mut services = SERVICES.iter();
+    // Where the users' timer consists of registers of a core, a passive service has the core of its clients.
+    services.any(|(service, _)| *service == name && (name != TIMERS || platform.timer.is_empty()))
 }
 
 /// Refuses a filter that names an example of which there is none.

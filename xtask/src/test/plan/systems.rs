@@ -2,7 +2,7 @@
 
 use super::Scope;
 use super::examples::{
-    COMPARED, EVERYWHERE, LAST_TURN, ON_ARCHITECTURES, SYSTEM, example, on_two_cores,
+    COMPARED, EVERYWHERE, LAST_TURN, ON_ARCHITECTURES, SYSTEM, example, has_two_cores, on_two_cores,
 };
 use super::kinds::{STREAM, TRACE};
 use super::planner::Planner;
@@ -59,7 +59,9 @@ impl<'a> Planner<'a> {
         let is_wanted = self.filter.of(SYSTEM).wants(&example(name))
             && (EVERYWHERE.contains(&name)
                 || !self.is_own && (is_sample || ON_ARCHITECTURES.contains(&name)));
-        if !is_wanted {
+        // Where all is on a kernel for two cores, a service has its driver on another core, and no further run.
+        let is_replaced = self.is_whole && self.is_joined && has_two_cores(name, self.platform);
+        if !is_wanted || is_replaced {
             return Ok(None);
         }
         let system = System::load(self.workspace, name)?;

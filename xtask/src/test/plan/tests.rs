@@ -125,6 +125,25 @@ fn an_example_that_is_not_there_is_refused() {
     assert!(error.starts_with(begin), "{error}");
 }
 
+/// On a board whose architecture is tested elsewhere, a short run has each service once.
+#[test]
+fn services_of_boards_run_on_two_cores_instead() {
+    let names = |name: &str, scope| -> Vec<String> {
+        let workspace = Workspace::find().unwrap();
+        let Command::Test(arguments) = Cli::parse_from(["cargo xtask", "test"]).command else {
+            panic!("not `test`")
+        };
+        let platform = Platform::load(&workspace, name).unwrap();
+        let runs = runs(&workspace, &platform, &arguments, None, scope).unwrap();
+        let names = runs.iter().map(|run| run.system.name.clone());
+        names.filter(|name| name.starts_with("rtc")).collect()
+    };
+    let both = ["rtc", "rtc-on-two-cores"];
+    assert_eq!(names("tx1", Scope::Own(BOARD)), both[1..]);
+    assert_eq!(names("tx1", Scope::All), both);
+    assert_eq!(names("hikey", Scope::Portable), both);
+}
+
 #[test]
 fn a_traced_example_has_the_cores_that_it_needs() {
     let workspace = Workspace::find().unwrap();

@@ -117,7 +117,7 @@ const OVERLOADS: &[(&str, &str, &str, &str)] = &[
     (
         "order",
         "\"5 ms\"\nperiod = \"10 ms\"",
-        "\"745 us\"\nperiod = \"1 ms\"",
+        "\"72 us\"\nperiod = \"100 us\"",
         "prompt",
     ),
     (

@@ -340,8 +340,8 @@ fn a_late_request_is_preempted_for_a_higher_priority_thread_that_is_due() {
 #[test]
 fn a_late_request_is_not_preempted_for_a_due_thread_whose_turn_is_over() {
     let mut late = Late::with(Budget::slice(10_000));
-    let urgent = Spec::new("urgent", 50).budget(Budget::new(20, 200));
-    (late.machine).spawn_on(HERE, urgent);
+    let higher = Spec::new("higher", 50).budget(Budget::new(20, 200));
+    (late.machine).spawn_on(HERE, higher);
     late.advance(30);
     late.limit_turns();
     assert_eq!(late.running(), "task");

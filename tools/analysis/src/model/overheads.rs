@@ -306,7 +306,7 @@ mod tests {
         let on_two = charge(&tasks(), &reload, &overheads, 2).unwrap().value;
         // A pass takes 6000 more for the other core, so that u = 1 - 0.005 - 0.0015 - 0.00075 = 0.99275.
         let handlers = 5_000.0 + 16_000.0 + 2.0 * 15_000.0;
-        let cost = (1e6 + 2.0 * 15_000.0 + 20_000.0 + 2.0 * handlers) / 0.99275;
+        let cost: f64 = (1e6 + 2.0 * 15_000.0 + 20_000.0 + 2.0 * handlers) / 0.99275;
         assert_eq!(on_two[0].cost(), ns(cost.ceil() as u64 + 2 * 6_000));
         assert_eq!(on_two[1].deadline(), ns(19_984_000));
     }

@@ -10,8 +10,9 @@ use core::ops::Range;
 /// log2 of the number of CNodes in a CSpace of two levels.
 const CNODE_BITS: usize = 6;
 
-/// The most untypeds of an arena. One of nearly all memory that many small ones have left takes more than 24.
-pub(super) const PIECES: usize = 32;
+/// The most untypeds of an arena. One of nearly all memory that many small ones have left seldom takes more; they are on the
+/// stacks of programs that make arenas.
+pub(super) const PIECES: usize = 20;
 
 /// Creates objects in an arena.
 pub type ArenaAllocator = Allocator<PIECES>;

@@ -333,11 +333,10 @@ impl<'m, K: Known> Ring<'m, K> {
         self.set_written();
     }
 
-    /// Writes events if it is not known whether there is room for all of them. A single call, after which nothing is left to
-    /// do: what writes events has no registers to save for it.
+    /// Writes events if it is not known whether there is room for all of them.
     #[expect(clippy::manual_flatten, reason = "as above")]
     #[cold]
-    #[inline(never)]
+    #[inline(always)]
     fn put_at_limit<const N: usize>(&mut self, events: [Option<Written>; N], time: u64) {
         for event in events {
             if let Some(event) = event {

@@ -12,10 +12,9 @@ use std::thread::{self, JoinHandle};
 use anyhow::Context;
 
 use crate::temporary;
-use crate::toolchain::Toolchain;
 use crate::ui::{Step, say};
 use crate::workspace::Workspace;
-use crate::{Result, cargo};
+use crate::{Result, cargo, programs};
 
 /// The decoder's crate, and its build profile.
 const CRATE: &str = "log-decoder";
@@ -119,13 +118,7 @@ fn socket(folder: &temporary::Folder) -> PathBuf {
 
 /// Builds the decoder, and returns its path.
 pub(crate) fn build_decoder(workspace: &Workspace) -> Result<PathBuf> {
-    let toolchain = Toolchain::host()?;
-    let mut command = toolchain.cargo();
-    command
-        .current_dir(workspace.root())
-        .args(["build", "--profile", PROFILE, "-p", CRATE])
-        .arg("--target-dir")
-        .arg(workspace.target());
+    let mut command = programs::build_on_host(workspace, PROFILE, CRATE)?;
     cargo::run(&Step::begin("building the log's decoder"), &mut command)?;
     Ok(workspace.target().join(PROFILE).join(CRATE))
 }

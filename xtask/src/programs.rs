@@ -196,13 +196,7 @@ pub(crate) fn build_by_profile(
     profile: &str,
 ) -> Result<PathBuf> {
     let package = program.package();
-    let toolchain = Toolchain::host()?;
-    let mut build = toolchain.cargo();
-    build
-        .current_dir(workspace.root())
-        .args(["build", "--profile", profile, "-p", package])
-        .arg("--target-dir")
-        .arg(workspace.target());
+    let mut build = build_on_host(workspace, profile, package)?;
     if profile == OF_TOOL {
         // With the tool, from which nothing is to be compiled, so that it has the tool's libraries: cargo chooses their
         // features for all packages of a call.
@@ -213,6 +207,21 @@ pub(crate) fn build_by_profile(
         &mut build,
     )?;
     Ok(workspace.target().join(profile).join(package))
+}
+
+/// Cargo's build of a package of the repository for the host, in the tool's target folder whatever cargo's settings name.
+pub(crate) fn build_on_host(
+    workspace: &Workspace,
+    profile: &str,
+    package: &str,
+) -> Result<Command> {
+    let mut build = Toolchain::host()?.cargo();
+    build
+        .current_dir(workspace.root())
+        .args(["build", "--profile", profile, "-p", package])
+        .arg("--target-dir")
+        .arg(workspace.target());
+    Ok(build)
 }
 
 /// Runs a program with these arguments.

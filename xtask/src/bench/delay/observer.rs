@@ -17,9 +17,8 @@ use crate::bench::run::Bench;
 use crate::build::Built;
 use crate::image::elf::{Executable, Machine};
 use crate::temporary;
-use crate::toolchain::Toolchain;
 use crate::ui::Step;
-use crate::{cargo, setup};
+use crate::{cargo, programs, setup};
 
 /// The plugin's crate, and its build profile.
 const CRATE: &str = "emulator-plugin";
@@ -54,14 +53,8 @@ impl Observer {
     /// Builds the plugin, and determines its arguments.
     pub(in crate::bench) fn prepare(bench: &Bench<'_>, built: &Built) -> Result<Self> {
         let emulator = setup::emulator(bench.platform)?;
-        let toolchain = Toolchain::host()?;
-        let mut command = toolchain.cargo();
-        command
-            .current_dir(bench.workspace.root())
-            .args(["build", "--profile", PROFILE, "-p", CRATE])
-            .arg("--target-dir")
-            .arg(bench.workspace.target())
-            .env(VERSION, interface(&emulator)?);
+        let mut command = programs::build_on_host(bench.workspace, PROFILE, CRATE)?;
+        command.env(VERSION, interface(&emulator)?);
         cargo::run(&Step::begin("building the emulator's plugin"), &mut command)?;
         let file = format!("{DLL_PREFIX}{}{DLL_SUFFIX}", CRATE.replace('-', "_"));
 

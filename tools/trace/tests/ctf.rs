@@ -3,13 +3,16 @@
 mod common;
 
 use std::collections::HashMap;
+use std::env;
 use std::io::ErrorKind;
 use std::process::Command;
 
-use common::{read, simulated};
+use common::{read, readers, simulated};
 use simulator::scenarios::find;
 use trace::{Lost, Numbered, Trace, export};
 use trace_format::{Event, Kind, Mark, ObjectId};
+
+const INSTALLATION: &str = "apt-get install babeltrace2";
 
 /// The trace of 20 ms of a scenario.
 fn scenario(name: &str) -> Trace {
@@ -30,7 +33,7 @@ fn babeltrace2(trace: &Trace) -> Option<(Vec<String>, String)> {
         .output();
     let output = match output {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            println!("skipped: babeltrace2 is not installed; try `apt-get install babeltrace2`");
+            readers::skip("babeltrace2", INSTALLATION);
             return None;
         }
         output => output.unwrap(),
@@ -112,6 +115,31 @@ fn missing_events_are_reported() {
         assert_eq!(warnings.matches(&words).count(), 1, "{warnings}");
     }
     assert_eq!(warnings.matches("discarded").count(), 2, "{warnings}");
+}
+
+/// One of these tests, where no program is installed.
+#[test]
+fn a_missing_reader_is_told_and_fails_in_a_full_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |is_full: bool| {
+        let mut tests = Command::new(env::current_exe().unwrap());
+        tests
+            .args(["--exact", "all_kinds_are_read"])
+            .env("PATH", folder.path())
+            .env_remove(readers::ALL);
+        if is_full {
+            tests.env(readers::ALL, "1");
+        }
+        let output = tests.output().unwrap();
+        let words = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8(words).unwrap())
+    };
+    let missing = format!("there is no babeltrace2; try `{INSTALLATION}`");
+    let (has_passed, words) = run(false);
+    assert!(has_passed, "{words}");
+    assert!(words.contains(&format!("skipped: {missing}\n")), "{words}");
+    let (has_passed, words) = run(true);
+    assert!(!has_passed && words.contains(&missing), "{words}");
 }
 
 /// A trace of two cores with an event of each kind, and one of a kind that this version does not know.

@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::process::Command;
 
-use common::{read, simulated};
+use common::{read, readers, simulated};
 use serde_json::Value;
 use simulator::scenarios::find;
 use trace::{Trace, export, remaining_budget};
@@ -21,7 +21,7 @@ fn found_in(trace: &Trace) -> Option<Value> {
     let mut python = Command::new("python3");
     let output = python.args(["-c", READER]).arg(file.path()).output();
     let Some(output) = output.ok().filter(|one| one.status.code() != Some(ABSENT)) else {
-        println!("skipped: there is no package `perfetto`; try `pip install perfetto protobuf`");
+        readers::skip("package perfetto", "pip install perfetto protobuf");
         return None;
     };
     let errors = String::from_utf8_lossy(&output.stderr);

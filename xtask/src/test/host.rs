@@ -29,6 +29,8 @@ const SEED: &str = "PROPTEST_RNG_SEED";
 const CASES: &str = "PROPTEST_CASES";
 const SHORT_SEED: u64 = 1;
 const CASES_OF_ALL: u64 = 1024;
+/// The variable with which tests fail for want of a program that reads what is exported: in a full run, nothing is skipped.
+const READERS: (&str, &str) = ("ESCAPEMENT_ALL_READERS", "1");
 /// The features of the crates that are tested for several cores, too.
 const SMP: &str = "kernel-host/smp,simulator/smp";
 /// Bytes of the stack of a test: the kernels of several cores with several domains, 4 MiB, are made on it.
@@ -62,6 +64,7 @@ pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
                     .iter()
                     .map(|(variable, value)| (variable, value.to_string())),
             )
+            .envs(arguments.all.then_some(READERS))
             .env("RUST_MIN_STACK", STACK.to_string())
             .current_dir(workspace.root())
             .args(["test", "--no-fail-fast", "--profile", "tool"])
@@ -208,4 +211,19 @@ fn run_and_count(
         tally += Tally::FAILURE;
     }
     Ok(tally)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_about_readers_is_that_of_their_tests() {
+        let workspace = Workspace::find().unwrap();
+        let tests = workspace.path("tools/trace/tests/common/readers.rs");
+        let text = fs::read_to_string(tests).unwrap();
+        let (variable, _) = READERS;
+        let line = format!("pub const ALL: &str = \"{variable}\";\n");
+        assert!(text.contains(&line), "{line}");
+    }
 }

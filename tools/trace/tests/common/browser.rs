@@ -8,6 +8,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use crate::common::readers;
+
 /// The names of the browser.
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 /// What a script prints before its result.
@@ -22,7 +24,7 @@ pub fn browser() -> Option<PathBuf> {
         .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
     let found = files.into_iter().find(|file| file.is_file());
     if found.is_none() {
-        println!("skipped: there is no Chromium");
+        readers::skip("Chromium", "apt-get install chromium");
     }
     found
 }

@@ -1,5 +1,8 @@
 //! Traces of the simulator.
 
+#[allow(dead_code, reason = "not all tests need a reader that others wrote")]
+pub mod readers;
+
 use simulator::{Options, Setup, Simulation};
 use trace::{File, Trace};
 

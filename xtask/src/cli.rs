@@ -33,7 +33,11 @@ pub(crate) enum Command {
     ///
     /// The other commands run it when needed. As root it installs packages by apt; otherwise it prints the
     /// command line.
-    Setup,
+    Setup {
+        /// Install the programs, too, that read exported traces in tests: Babeltrace 2, Chromium, and PyPI's perfetto.
+        #[arg(long)]
+        readers: bool,
+    },
     /// Make a project of your own, which is built against this checkout or SDK.
     New(NewArguments),
     /// Make an archive with which projects are built without this checkout: prebuilt kernels, libraries, and the tool.

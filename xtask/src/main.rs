@@ -90,7 +90,7 @@ fn main() -> ExitCode {
             Command::New(arguments) => project::run(&workspace, &arguments),
             Command::Sdk(arguments) => sdk::run(&workspace, &arguments),
             Command::Microkit(arguments) => microkit::run(&workspace, &arguments),
-            Command::Setup => setup::run(&workspace),
+            Command::Setup { readers } => setup::run(&workspace, readers),
             Command::Build(arguments) => build::run(&workspace, &arguments),
             Command::Qemu(arguments) => qemu::run(&workspace, &arguments),
             Command::Gdb(arguments) => gdb::run(&workspace, &arguments),

@@ -4,6 +4,8 @@
 //! Each command requests what it needs; if that is present, the request takes no time. Otherwise it is
 //! installed at once if the user is root; other users get the command line to type.
 
+pub(crate) mod readers;
+
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -28,8 +30,8 @@ pub(crate) struct BuildTools {
     pub(crate) folder: &'static str,
 }
 
-/// The command `setup`.
-pub(crate) fn run(workspace: &Workspace) -> Result {
+/// The command `setup`; with the readers of exported traces if they are wanted.
+pub(crate) fn run(workspace: &Workspace, with_readers: bool) -> Result {
     let platforms = sdk::platforms(workspace)?;
     // All emulators and the linker in one call of apt.
     let mut missing = missing_emulators(&platforms);
@@ -37,6 +39,9 @@ pub(crate) fn run(workspace: &Workspace) -> Result {
         missing.push("lld");
     }
     install_packages(&missing)?;
+    if with_readers {
+        readers::install(workspace)?;
+    }
     let tools = build_tools()?;
     say(&format!("toolchain: {}", tools.toolchain.version()));
     say(&format!("linker:    {}", tools.linker.display()));

@@ -64,6 +64,9 @@ pub(crate) fn run(workspace: &Workspace, arguments: &TestArguments) -> Result {
     if !is_project {
         plan::require_examples(workspace, &filter)?;
     }
+    if arguments.all && !is_project && (everywhere || arguments.host) {
+        setup::readers::install(workspace)?;
+    }
     let supervisor = Supervisor::new()?;
     let progress = match arguments.all {
         true => Some(Progress::open(workspace, arguments.fresh)?),

@@ -17,7 +17,7 @@ use super::screen::Place;
 use super::tally::Tally;
 use crate::crates;
 use crate::qemu::{Ending, Supervisor};
-use crate::setup;
+use crate::setup::{self, readers};
 use crate::toolchain::Toolchain;
 use crate::ui::Step;
 use crate::workspace::Workspace;
@@ -51,6 +51,7 @@ pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
     let toolchain = Toolchain::host()?;
     let crates = crates::all(workspace)?;
     let linkers = linkers(workspace)?;
+    let path = readers::search_path(workspace)?;
     let random = random_inputs(arguments.all);
     for (variable, value) in &random {
         place.say(&format!("host: {variable}={value}"));
@@ -65,6 +66,7 @@ pub(super) fn run(session: &Session<'_>, place: &Place<'_>) -> Result<Tally> {
                     .map(|(variable, value)| (variable, value.to_string())),
             )
             .envs(arguments.all.then_some(READERS))
+            .envs(path.iter().map(|path| ("PATH", path)))
             .env("RUST_MIN_STACK", STACK.to_string())
             .current_dir(workspace.root())
             .args(["test", "--no-fail-fast", "--profile", "tool"])

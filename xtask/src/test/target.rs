@@ -1,9 +1,11 @@
 //! Tests on the target: ordinary systems with root tasks that print a line for each test and a summary at the
 //! end. Only printed results count: a run that ends unexpectedly is a failure.
 
+mod trace;
+
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -24,13 +26,13 @@ use crate::cli::{
 use crate::log::Log;
 use crate::platform::{Bochs, Platform};
 use crate::post_mortem::PostMortems;
-use crate::programs::{self, Collection, Program};
 use crate::qemu::{Ending, Machine, REAL_TIME, Supervisor, escaped};
 use crate::setup::{self, BuildTools};
 use crate::system::System;
 use crate::temporary;
 use crate::workspace::Workspace;
-use crate::{Result, analyse, bochs};
+use crate::{Result, bochs};
+use trace::Collected;
 
 /// The parameters with the fuzzer's seed and number of calls in thousands, empty for its own, the divisor of its own
 /// number of calls, and whether it prints every call.
@@ -217,11 +219,8 @@ impl Run<'_> {
             false => None,
         };
         let ram = ram.as_ref().map(|file| file.path());
-        let collection = match ram.filter(|_| self.is_example) {
-            Some(ram) => {
-                let trace = temporary::File::new_in(self.workspace.target())?;
-                Some((self.collection(ram, trace.path())?, trace))
-            }
+        let collected = match ram.filter(|_| self.is_example) {
+            Some(ram) => Some(Collected::begin(self, ram)?),
             None => None,
         };
         let (ending, success) = match self.arguments.emulator {
@@ -258,113 +257,37 @@ impl Run<'_> {
             place.output(format!("{line}\n").as_bytes());
             Tally::from_test(&line).unwrap_or(Tally::FAILURE)
         };
-        if self.is_example {
+        let mut tally = if self.is_example {
             let name = match self.is_stress {
                 true => plan::stressed(&self.system.name),
                 false => plan::example(&self.system.name),
             };
-            let mut tally = tell(&name, end.failure());
-            if let Some((collection, trace)) = collection {
-                let complaint = self.check_trace(collection, trace.path())?;
-                tally += tell("trace::rules_hold", complaint.as_deref());
-                if self.has_bounds() {
-                    let complaint = self.check_bounds(trace.path())?;
-                    tally += tell("trace::bounds_hold", complaint.as_deref());
-                }
-                if self.system.name == plan::TRACED {
-                    let complaint = self.check_simulated(trace.path())?;
-                    tally += tell("trace::simulator_has_the_same_events", complaint.as_deref());
-                }
+            tell(&name, end.failure())
+        } else {
+            let must_run = self.arguments.filter.is_none();
+            let (tally, complaint) = judge(&String::from_utf8_lossy(&output), &end, must_run);
+            if let Some(complaint) = complaint {
+                place.say(&format!(
+                    "{}: {complaint}, which counts as a failure",
+                    platform.name
+                ));
             }
-            return Ok(tally);
-        }
-        let must_run = self.arguments.filter.is_none();
-        let (mut tally, complaint) = judge(&String::from_utf8_lossy(&output), &end, must_run);
-        if let Some(complaint) = complaint {
-            place.say(&format!(
-                "{}: {complaint}, which counts as a failure",
-                platform.name
-            ));
-        }
+            tally
+        };
         if self.is_logged {
             tally += tell(
                 "log::frames_of_several_cores_come_whole",
                 heard.complaint(self.cores.count).as_deref(),
             );
         }
-        Ok(tally)
-    }
-
-    /// The reader that writes the events of this run into the file `trace`.
-    fn collection(&self, ram: &Path, trace: &Path) -> Result<Collection> {
-        let reader = programs::build_by_profile(self.workspace, Program::Trace, "tool")?;
-        Collection::start(&reader, &self.platform.name, ram, trace, self.keep, false)
-    }
-
-    /// What the reader of traces complains about in the trace of a run that has ended, which becomes the file `trace`.
-    fn check_trace(&self, collection: Collection, trace: &Path) -> Result<Option<String>> {
-        let reader = programs::build_by_profile(self.workspace, Program::Trace, "tool")?;
-        let mut output = collection.finish()?;
-        if output.status.success() {
-            let check = Command::new(&reader).arg("check").arg(trace).output();
-            output = check.with_context(|| format!("cannot start {}", reader.display()))?;
+        if let Some(collected) = collected {
+            let (of_trace, kept) = collected.judge(self, tally.failed > 0, tell)?;
+            tally += of_trace;
+            if let Some(words) = kept {
+                place.say(&format!("{}: {words}", platform.name));
+            }
         }
-        let words = [&*output.stdout, &output.stderr].concat();
-        let failed = !output.status.success();
-        Ok(failed.then(|| String::from_utf8_lossy(&words).into_owned()))
-    }
-
-    /// Whether bounds of the analysis hold for this run: its figures are those of the usual kernel. In host time, a busy host
-    /// makes responses longer, and in virtual time other cores take turns. One platform is enough.
-    fn has_bounds(&self) -> bool {
-        let is_described = self.description().is_file();
-        let is_usual = self.abi.is_empty() && !self.hardening.is_wanted() && is_described;
-        is_usual && self.is_virtual() && !self.cores.are_several() && self.platform.is_sample()
-    }
-
-    /// Where an example has its description.
-    fn description(&self) -> PathBuf {
-        let folder = format!("systems/{}", self.system.name);
-        System::file(self.workspace, &folder)
-    }
-
-    /// What the analysis of the system complains about, beside the response times of this run.
-    fn check_bounds(&self, trace: &Path) -> Result<Option<String>> {
-        let reader = programs::build_by_profile(self.workspace, Program::Trace, "tool")?;
-        let output = Command::new(&reader).arg("responses").arg(trace).output();
-        let output = output.with_context(|| format!("cannot start {}", reader.display()))?;
-        let file = temporary::File::of(programs::printed(output)?)?;
-        analyse::complaint(
-            self.workspace,
-            &self.description(),
-            &self.platform.name,
-            file.path(),
-            plan::observed(&self.system.name),
-        )
-    }
-
-    /// How the events of this run differ from those of the same threads in the simulator.
-    fn check_simulated(&self, trace: &Path) -> Result<Option<String>> {
-        let simulator = programs::build_by_profile(self.workspace, Program::Simulator, "tool")?;
-        let folder = temporary::Folder::new_in(self.workspace.target())?;
-        let simulated = folder.path().join("trace");
-        let run = Command::new(&simulator)
-            .args([plan::TRACED, "--out"])
-            .arg(folder.path())
-            .arg("--trace")
-            .arg(&simulated)
-            .output();
-        programs::printed(run.with_context(|| format!("cannot start {}", simulator.display()))?)?;
-        let reader = programs::build_by_profile(self.workspace, Program::Trace, "tool")?;
-        let compared = Command::new(&reader)
-            .arg("compare")
-            .args([&simulated, trace])
-            .args(["--from", "begin", "--to", "end"])
-            .output();
-        let compared = compared.with_context(|| format!("cannot start {}", reader.display()))?;
-        let words = [&*compared.stdout, &compared.stderr].concat();
-        let failed = !compared.status.success();
-        Ok(failed.then(|| String::from_utf8_lossy(&words).into_owned()))
+        Ok(tally)
     }
 
     /// Whether time is the number of executed instructions, so that a busy host affects no test.

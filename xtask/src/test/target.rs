@@ -81,7 +81,7 @@ pub(super) struct Run<'a> {
     pub(super) is_example: bool,
     /// Whether the kernel's log is a test, too.
     pub(super) is_logged: bool,
-    /// Whether the kernel writes trace events, and the trace is checked.
+    /// Whether the kernel writes trace events. They are checked unless the system itself reads them.
     pub(super) is_traced: bool,
     /// Which of these events it keeps.
     pub(super) keep: Keep,
@@ -219,7 +219,7 @@ impl Run<'_> {
             false => None,
         };
         let ram = ram.as_ref().map(|file| file.path());
-        let collected = match ram.filter(|_| self.is_example) {
+        let collected = match ram.filter(|_| self.keep != Keep::Stream) {
             Some(ram) => Some(Collected::begin(self, ram)?),
             None => None,
         };

@@ -25,6 +25,8 @@ const ENTRIES: &str = "x86_isolation,call_reply,fast_path,faults,fpu,irq";
 const SMALL: &str = "arm_signals,aarch64_spaces,arm_spaces,budget::,call_reply::,cap_transfer::,deletion::,donation::,\
                      endpoint::,faults::,fpu::,notification::,reply_stack::,retype::,sched_context::,timeout::,\
                      untyped::,x86_spaces";
+/// Tests of scheduling, of which a trace is checked.
+pub(super) const SCHEDULING: &str = "budget::,donation::,scheduling::,thresholds::,timeout::";
 /// Tests of registers that threads must not share.
 const HIDDEN: &str = "hidden_registers";
 /// Tests of the processor's debug registers.

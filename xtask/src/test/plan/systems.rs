@@ -6,6 +6,7 @@ use super::examples::{
 };
 use super::kinds::{STREAM, TRACE};
 use super::planner::Planner;
+use super::suite::SCHEDULING;
 use crate::Result;
 use crate::cli::{AbiOption, Cores, Keep};
 use crate::platform::{Coverage, Platform};
@@ -124,7 +125,7 @@ impl<'a> Planner<'a> {
         [Some(self.arguments.cores), several].into_iter().flatten()
     }
 
-    /// Examples whose traces are checked or compared.
+    /// Examples whose traces are checked or compared, and tests whose trace is checked.
     pub(super) fn traces(&self) -> Result<Vec<Run<'a>>> {
         let mut runs = Vec::new();
         let is_usual = self.is_whole && self.is_traced();
@@ -149,10 +150,15 @@ impl<'a> Planner<'a> {
                 ..traced(System::load(self.workspace, DEMO)?)
             });
         }
-        // One platform is enough for what examples do.
+        // One platform is enough for what examples do, and for what tests do to the scheduler.
         if self.scope != Scope::All || !self.platform.is_sample() {
             return Ok(runs);
         }
+        runs.push(Run {
+            is_traced: true,
+            keep: Keep::All,
+            ..self.part(SCHEDULING)?
+        });
         let names = System::names(self.workspace).into_iter();
         for name in names.filter(|name| name != DEMO) {
             let system = System::load(self.workspace, &name)?;

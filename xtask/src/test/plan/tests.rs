@@ -5,7 +5,7 @@ use clap::Parser;
 use super::examples::TRACED;
 use super::fuzzer::CALLS_DIVISOR;
 use super::*;
-use crate::cli::{AbiOption, Cli, Command, Kernel};
+use crate::cli::{AbiOption, Cli, Command, Keep, Kernel};
 use crate::test::filter::Filter;
 use crate::{project, temporary};
 
@@ -183,6 +183,29 @@ fn traces_are_compared_with_the_simulator() {
             let cores: Vec<_> = compared.map(|run| run.cores.count).collect();
             assert_eq!(cores, [1], "{name} {more:?}");
         }
+    }
+}
+
+#[test]
+fn the_trace_of_tests_of_scheduling_is_checked_on_one_platform() {
+    let workspace = Workspace::find().unwrap();
+    let plans: [(&[&str], &str, usize); 4] = [
+        (&["--all"], "pc99", 1),
+        (&["--all"], "hikey", 0),
+        (&["--filter", "trace"], "pc99", 1),
+        (&[], "pc99", 0),
+    ];
+    for (more, name, expected) in plans {
+        let line = ["cargo xtask", "test"].iter().chain(more);
+        let Command::Test(arguments) = Cli::parse_from(line).command else {
+            panic!("not `test`")
+        };
+        let platform = Platform::load(&workspace, name).unwrap();
+        let scope = Scope::of(&platform, more.is_empty());
+        let runs = runs(&workspace, &platform, &arguments, None, scope).unwrap();
+        let traced = runs.iter().filter(|run| run.is_traced && !run.is_example);
+        let checked = traced.filter(|run| run.keep == Keep::All);
+        assert_eq!(checked.count(), expected, "{name} {more:?}");
     }
 }
 

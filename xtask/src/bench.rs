@@ -83,19 +83,12 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
             continue;
         }
         let bench = Bench {
-            workspace,
-            tools: &tools,
-            platform: &platform,
-            supervisor: &supervisor,
-            arguments,
-            cores: arguments.cores,
             counted: if arguments.kvm {
                 Counted::Cycles
             } else {
                 Counted::Instructions
             },
-            tracing: None,
-            ram: None,
+            ..Bench::new(workspace, &tools, &platform, &supervisor, arguments)
         };
         match &arguments.profile {
             Some(operation) => profile::show(&bench, operation)?,
@@ -157,17 +150,7 @@ pub(crate) fn examine(
         attackers: Some(delay::FEW),
         ..BenchArguments::of(timeout)
     };
-    let bench = Bench {
-        workspace,
-        tools,
-        platform,
-        supervisor,
-        arguments: &arguments,
-        cores: arguments.cores,
-        counted: Counted::Instructions,
-        tracing: None,
-        ram: None,
-    };
+    let bench = Bench::new(workspace, tools, platform, supervisor, &arguments);
     let measured = bench.measure_with_sizes(!is_short)?;
     let mut before = reference::read(workspace, &platform.name, &Results::of(&arguments))?;
     if is_short {
@@ -197,18 +180,26 @@ pub(crate) fn examine_cores(
         cores: Cores::TWO,
         ..BenchArguments::of(timeout)
     };
-    let bench = Bench {
-        workspace,
-        tools,
-        platform,
-        supervisor,
-        arguments: &arguments,
-        cores: arguments.cores,
-        counted: Counted::Instructions,
-        tracing: None,
-        ram: None,
-    };
+    let bench = Bench::new(workspace, tools, platform, supervisor, &arguments);
     Ok(delay::complaints(&bench.measure()?))
+}
+
+/// The complaints about what trace events cost: operations that are worse than the committed results, or missing in them.
+pub(crate) fn examine_tracing(
+    workspace: &Workspace,
+    tools: &BuildTools,
+    platform: &Platform,
+    supervisor: &Supervisor,
+    timeout: u64,
+) -> Result<Vec<String>> {
+    let arguments = BenchArguments {
+        tracing: true,
+        ..BenchArguments::of(timeout)
+    };
+    let bench = Bench::new(workspace, tools, platform, supervisor, &arguments);
+    let before = reference::read(workspace, &platform.name, &Results::of(&arguments))?;
+    let compiler = tools.toolchain.version();
+    Ok(worse(&before, &bench.measure()?, compiler, true))
 }
 
 /// Operations that are worse than before, if there are earlier results. The suite `delay` has bounds of its

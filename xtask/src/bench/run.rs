@@ -89,6 +89,29 @@ pub(super) fn is_without_thresholds(one: &Measurement) -> bool {
     one.suite == THRESHOLD && one.parameters["threshold"] == json!(ABSENT)
 }
 
+impl<'a> Bench<'a> {
+    /// Counts instructions in kernels without trace events.
+    pub(super) fn new(
+        workspace: &'a Workspace,
+        tools: &'a BuildTools,
+        platform: &'a Platform,
+        supervisor: &'a Supervisor,
+        arguments: &'a BenchArguments,
+    ) -> Self {
+        Self {
+            workspace,
+            tools,
+            platform,
+            supervisor,
+            arguments,
+            cores: arguments.cores,
+            counted: Counted::Instructions,
+            tracing: None,
+            ram: None,
+        }
+    }
+}
+
 impl Bench<'_> {
     /// Builds and runs the benchmarks.
     pub(super) fn measure(&self) -> Result<Vec<Measurement>> {

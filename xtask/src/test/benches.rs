@@ -13,9 +13,9 @@ use crate::setup::BuildTools;
 use crate::ui::{self, say};
 use crate::{Result, bench};
 
-/// One test for each platform that has benchmarks, and another if it has several cores. As many platforms run
-/// at once as the host has processors. A short run is limited to the platforms on which portable behaviour is
-/// tested, with one core; cache lines that cores share are examined on one of them.
+/// One test for each platform that has benchmarks, another if it has several cores, and on one platform a test of what
+/// tracing costs. As many platforms run at once as the host has processors. A short run is limited to the platforms on
+/// which portable behaviour is tested, with one core; cache lines that cores share are examined on one of them.
 pub(super) fn run(
     session: &Session<'_>,
     tools: &BuildTools,
@@ -62,19 +62,27 @@ fn examine(
     let timeout = session.arguments.timeout;
     total += session.part(&format!("{}: benchmarks", platform.name), || {
         let complaints = bench::examine(workspace, tools, platform, supervisor, timeout, is_short);
-        Ok(judge(platform, complaints))
+        Ok(judge(platform, "bench", complaints))
     })?;
     if !is_short && !supervisor.interrupted() && platform.has(Cores::TWO) {
         total += session.part(&format!("{}: benchmarks, 2 cores", platform.name), || {
             let complaints = bench::examine_cores(workspace, tools, platform, supervisor, timeout);
-            Ok(judge(platform, complaints))
+            Ok(judge(platform, "bench", complaints))
+        })?;
+    }
+    // One platform is enough for what an event takes.
+    if !is_short && !supervisor.interrupted() && platform.is_sample() {
+        total += session.part(&format!("{}: benchmarks, tracing", platform.name), || {
+            let complaints =
+                bench::examine_tracing(workspace, tools, platform, supervisor, timeout);
+            Ok(judge(platform, "bench --tracing", complaints))
         })?;
     }
     Ok(total)
 }
 
-/// The result of a test with these complaints.
-fn judge(platform: &Platform, complaints: Result<Vec<String>>) -> Tally {
+/// The result of a test with these complaints about what a command measures.
+fn judge(platform: &Platform, command: &str, complaints: Result<Vec<String>>) -> Tally {
     match complaints {
         Ok(complaints) if complaints.is_empty() => Tally {
             passed: 1,
@@ -84,7 +92,9 @@ fn judge(platform: &Platform, complaints: Result<Vec<String>>) -> Tally {
             for complaint in complaints {
                 say(&format!("{}: {complaint}", platform.name));
             }
-            say("if the change of costs is intended: cargo xtask bench --write-reference");
+            say(&format!(
+                "if the change of costs is intended: cargo xtask {command} --write-reference"
+            ));
             Tally::FAILURE
         }
         Err(error) => {

@@ -22,8 +22,7 @@ const PROGRAMS: [(&[&str], &str); 2] = [
     ),
 ];
 /// What is imported from the packages of PyPI.
-const MODULES: &str =
-    "import google.protobuf, perfetto.protos.perfetto.trace.perfetto_trace_pb2";
+const MODULES: &str = "import google.protobuf, perfetto.protos.perfetto.trace.perfetto_trace_pb2";
 const PACKAGES: [&str; 2] = ["perfetto", "protobuf"];
 
 /// Installs what is missing. Packages of PyPI get an environment of Python of their own, in the target folder.

@@ -86,7 +86,7 @@ impl<P: Platform> Arch for X86_64<P> {
         if HARDWARE_DEBUG {
             debug::switch_to(kernel, next);
         }
-        let registers = &mut kernel.capabilities.objects[next].context.registers;
+        let registers = Context::registers_of(Thread::context_of(next));
         kernel.arch.core.set_current(Some(registers));
     }
 

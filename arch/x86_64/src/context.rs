@@ -125,6 +125,15 @@ impl Context {
         unsafe { registers.byte_sub(offset_of!(Self, registers)).cast() }
     }
 
+    /// The registers in a context, to which kernel entries save: a reference would give access only as long as it is in
+    /// use.
+    #[inline(always)]
+    pub const fn registers_of(context: *mut Self) -> *mut Registers {
+        context
+            .wrapping_byte_add(offset_of!(Self, registers))
+            .cast()
+    }
+
     /// Saves the FS and GS bases of the thread, which are loaded.
     pub fn save_bases(&mut self) {
         let registers = &mut self.registers;

@@ -1,5 +1,6 @@
 //! Core-local data that the trap entry needs: GS points to it in the kernel.
 
+use core::cell::Cell;
 use core::mem::offset_of;
 #[cfg(feature = "harden-meltdown")]
 use core::ops::Range;
@@ -10,8 +11,6 @@ use kernel::arch::PhysAddr;
 use kernel::sched::CORES;
 use x86_64::VirtAddr;
 use x86_64::registers::model_specific::{GsBase, KernelGsBase};
-#[cfg(not(feature = "harden-meltdown"))]
-use x86_64::structures::tss::TaskStateSegment;
 
 use crate::context::Registers;
 use crate::isolation::{Isolation, Visible};
@@ -19,20 +18,20 @@ use crate::segments::Segments;
 #[cfg(feature = "harden")]
 use crate::speculation::Speculation;
 
-/// The state of one core that assembly uses. On several cores, no core writes to the cache line of
-/// another.
+/// The state of one core that assembly and the processor read and write: all of it is in cells, so that a reference to
+/// it promises nothing about its values. On several cores, no core writes to the cache line of another.
 #[derive(Debug)]
 #[repr(C)]
 #[cfg_attr(feature = "smp", repr(align(64)))]
 pub struct CoreLocal {
     /// The registers of the current thread; null while the core is idle.
-    current: *mut Registers,
+    current: Cell<*mut Registers>,
     /// Top of the kernel's stack.
-    stack: usize,
+    stack: Cell<usize>,
     /// The user's stack pointer, saved during the first instructions of a system call.
-    user_stack: usize,
+    user_stack: Cell<usize>,
     /// The kernel.
-    kernel: usize,
+    kernel: Cell<usize>,
     segments: Segments,
     #[cfg(feature = "harden")]
     hardening: Hardening,
@@ -44,24 +43,27 @@ pub struct CoreLocal {
 struct Hardening {
     isolation: Isolation,
     /// Whether the processor can flush indirect branch predictions.
-    barrier: bool,
+    barrier: Cell<bool>,
     /// Whether the processor's buffers are cleared at kernel exit.
-    clear_buffers: bool,
+    clear_buffers: Cell<bool>,
 }
 
-static mut OF_CORES: Visible<[CoreLocal; CORES]> = Visible(
+// SAFETY: each core uses only its own element of `OF_CORES`.
+unsafe impl Sync for CoreLocal {}
+
+static OF_CORES: Visible<[CoreLocal; CORES]> = Visible(
     [const {
         CoreLocal {
-            current: null_mut(),
-            stack: 0,
-            user_stack: 0,
-            kernel: 0,
+            current: Cell::new(null_mut()),
+            stack: Cell::new(0),
+            user_stack: Cell::new(0),
+            kernel: Cell::new(0),
             segments: Segments::new(),
             #[cfg(feature = "harden")]
             hardening: Hardening {
                 isolation: Isolation::NONE,
-                barrier: false,
-                clear_buffers: false,
+                barrier: Cell::new(false),
+                clear_buffers: Cell::new(false),
             },
         }
     }; CORES],
@@ -79,9 +81,7 @@ impl CoreLocal {
     pub const KERNEL: usize = offset_of!(Self, kernel);
     /// Offset of the stack pointer for traps from user mode; see [`crate::context`].
     #[cfg(not(feature = "harden-meltdown"))]
-    pub const TRAP_STACK: usize = offset_of!(Self, segments)
-        + offset_of!(Segments, task)
-        + offset_of!(TaskStateSegment, privilege_stack_table);
+    pub const TRAP_STACK: usize = offset_of!(Self, segments) + Segments::TRAP_STACK;
     /// Offset of the pointer to which the stubs copy the frame of traps from user mode.
     #[cfg(feature = "harden-meltdown")]
     pub const TRAP_STACK: usize = Self::ISOLATION + Isolation::REGISTERS_END;
@@ -102,13 +102,10 @@ impl CoreLocal {
     /// # Safety
     /// Called once on each core.
     #[cfg_attr(target_os = "none", optimize(size))]
-    pub unsafe fn init(number: usize, stack: usize) -> &'static mut Self {
-        let core = &raw mut OF_CORES;
-        // SAFETY: this is the only call for this core, hence the only reference. Assembly code uses the
-        // fields only between kernel entries.
-        let core = unsafe { &mut (&mut (*core).0)[number] };
-        core.stack = stack;
-        // SAFETY: the tables are part of a static variable.
+    pub unsafe fn init(number: usize, stack: usize) -> &'static Self {
+        let core = &OF_CORES.0[number];
+        core.stack.set(stack);
+        // SAFETY: by contract, this is the only call for this core.
         unsafe { core.segments.load(number) };
         GsBase::write(VirtAddr::from_ptr(core));
         KernelGsBase::write(VirtAddr::zero());
@@ -118,18 +115,18 @@ impl CoreLocal {
     /// Enables the defences that the kernel has and this processor needs; `root` is the kernel's.
     #[cfg(feature = "harden")]
     #[cfg_attr(target_os = "none", optimize(size))]
-    pub fn harden(&mut self, speculation: &Speculation, root: PhysAddr) {
+    pub fn harden(&self, speculation: &Speculation, root: PhysAddr) {
         let Hardening {
             isolation,
             barrier,
             clear_buffers,
-        } = &mut self.hardening;
-        *barrier = speculation.barrier;
-        *clear_buffers = speculation.buffers;
+        } = &self.hardening;
+        barrier.set(speculation.barrier);
+        clear_buffers.set(speculation.buffers);
         if cfg!(feature = "harden-meltdown") {
             // SAFETY: a kernel address is canonical.
             let end = unsafe { VirtAddr::new_unsafe(isolation.prepare()) };
-            self.segments.task.privilege_stack_table[0] = end;
+            self.segments.set_trap_stack(end);
             if speculation.meltdown {
                 isolation.enable(root);
             }
@@ -139,7 +136,7 @@ impl CoreLocal {
     /// Sets the root for user mode; returns whether the kernel is hidden, so that the return loads it.
     #[cfg(feature = "harden-meltdown")]
     #[inline(always)]
-    pub fn set_user_root(&mut self, root: PhysAddr) -> bool {
+    pub fn set_user_root(&self, root: PhysAddr) -> bool {
         self.hardening.isolation.set_user_root(root)
     }
 
@@ -167,28 +164,22 @@ impl CoreLocal {
     }
 
     /// Sets the kernel that fast paths use.
-    pub fn set_kernel(&mut self, address: usize) {
-        self.kernel = address;
+    pub fn set_kernel(&self, address: usize) {
+        self.kernel.set(address);
     }
 
     /// Sets the registers to which kernel entries save the user's state; `None` if the core is idle.
-    pub fn set_current(&mut self, registers: Option<&mut Registers>) {
-        self.current = match registers {
-            Some(registers) => {
-                let registers = core::ptr::from_mut(registers);
-                // SAFETY: the pointer is only computed.
-                let end = unsafe { registers.add(1) };
-                // SAFETY: a kernel address is canonical.
-                let end = unsafe { VirtAddr::new_unsafe(end as u64) };
-                #[cfg(not(feature = "harden-meltdown"))]
-                {
-                    self.segments.task.privilege_stack_table[0] = end;
-                }
-                #[cfg(feature = "harden-meltdown")]
-                self.hardening.isolation.set_registers_end(end.as_u64());
-                registers
-            }
-            None => null_mut(),
+    pub fn set_current(&self, registers: Option<*mut Registers>) {
+        let Some(registers) = registers else {
+            return self.current.set(null_mut());
         };
+        let end = registers.wrapping_add(1) as u64;
+        #[cfg(not(feature = "harden-meltdown"))]
+        // SAFETY: a kernel address is canonical.
+        self.segments
+            .set_trap_stack(unsafe { VirtAddr::new_unsafe(end) });
+        #[cfg(feature = "harden-meltdown")]
+        self.hardening.isolation.set_registers_end(end);
+        self.current.set(registers);
     }
 }

@@ -10,6 +10,7 @@
 //!
 //! [`CoreLocal`]: crate::core_local::CoreLocal
 
+use core::cell::Cell;
 use core::mem::offset_of;
 use core::ops::Range;
 
@@ -33,15 +34,15 @@ impl<T> Visible<T> {
 #[repr(C, align(16))]
 pub struct Isolation {
     /// The frame that traps from user mode push, aligned at its end: vector, error, RIP, CS, RFLAGS, RSP, SS.
-    frame: [u64; 8],
+    frame: Cell<[u64; 8]>,
     /// The address of RIP in the frame, for `iretq`.
-    return_frame: u64,
+    return_frame: Cell<u64>,
     /// The end of the current thread's registers.
-    registers_end: u64,
+    registers_end: Cell<u64>,
     /// CR3 in the kernel; 0 if the kernel is not hidden.
-    kernel_root: u64,
+    kernel_root: Cell<u64>,
     /// CR3 in user mode.
-    user_root: u64,
+    user_root: Cell<u64>,
 }
 
 impl Isolation {
@@ -58,35 +59,36 @@ impl Isolation {
 
     /// The kernel is not hidden.
     pub const NONE: Self = Self {
-        frame: [0; 8],
-        return_frame: 0,
-        registers_end: 0,
-        kernel_root: 0,
-        user_root: 0,
+        frame: Cell::new([0; 8]),
+        return_frame: Cell::new(0),
+        registers_end: Cell::new(0),
+        kernel_root: Cell::new(0),
+        user_root: Cell::new(0),
     };
 
     /// Prepares the frame, and returns the stack pointer for traps.
-    pub fn prepare(&mut self) -> u64 {
+    pub fn prepare(&self) -> u64 {
         const RIP: usize = 3;
-        self.return_frame = &raw const self.frame[RIP] as u64;
-        self.frame.as_ptr_range().end as u64
+        let frame = self.frame.as_ptr().cast::<u64>();
+        self.return_frame.set(frame.wrapping_add(RIP) as u64);
+        self.frame.as_ptr().wrapping_add(1) as u64
     }
 
     /// Sets the end of the current thread's registers, to which kernel entries copy the frame.
-    pub fn set_registers_end(&mut self, end: u64) {
-        self.registers_end = end;
+    pub fn set_registers_end(&self, end: u64) {
+        self.registers_end.set(end);
     }
 
     /// Makes the kernel run on its own `root` from now on.
-    pub fn enable(&mut self, root: PhysAddr) {
-        self.kernel_root = root.0 as u64;
-        self.user_root = root.0 as u64;
+    pub fn enable(&self, root: PhysAddr) {
+        self.kernel_root.set(root.0 as u64);
+        self.user_root.set(root.0 as u64);
     }
 
     /// Sets the root for user mode; returns whether the kernel is hidden, so that the return loads it.
     #[inline(always)]
-    pub fn set_user_root(&mut self, root: PhysAddr) -> bool {
-        self.user_root = root.0 as u64;
-        self.kernel_root != 0
+    pub fn set_user_root(&self, root: PhysAddr) -> bool {
+        self.user_root.set(root.0 as u64);
+        self.kernel_root.get() != 0
     }
 }

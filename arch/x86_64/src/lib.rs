@@ -97,7 +97,7 @@ pub struct Machine<I> {
 
 /// The architecture's state.
 pub struct X86_64<P: Platform> {
-    core: &'static mut CoreLocal,
+    core: &'static CoreLocal,
     local_apic: LocalApic,
     timer: Timer,
     clock: Clock,

@@ -3,6 +3,9 @@
 //! 64-bit mode needs them only for privilege levels and stacks. The order of the descriptors is fixed by
 //! `syscall` and `sysret`, which compute the user's selectors from one number.
 
+use core::cell::UnsafeCell;
+use core::mem::offset_of;
+
 use kernel::sched::CORES;
 use x86_64::PrivilegeLevel::{Ring0, Ring3};
 use x86_64::VirtAddr;
@@ -52,15 +55,18 @@ pub fn visible_stacks() -> core::ops::Range<usize> {
     Visible::range(&raw const STACKS)
 }
 
-/// Descriptor table and task state of one core.
+/// Descriptor table and task state of one core, which the processor reads, and writes when it loads them.
 #[derive(Debug)]
 pub struct Segments {
-    /// The task state, with the stack pointer for entries from user mode: see [`crate::context`].
-    pub task: TaskStateSegment,
-    descriptors: GlobalDescriptorTable,
+    task: UnsafeCell<TaskStateSegment>,
+    descriptors: UnsafeCell<GlobalDescriptorTable>,
 }
 
 impl Segments {
+    /// Offset of the stack pointer for entries from user mode: see [`crate::context`].
+    pub const TRAP_STACK: usize =
+        offset_of!(Self, task) + offset_of!(TaskStateSegment, privilege_stack_table);
+
     /// Tables that are not loaded yet. The task state has no I/O permission map: port accesses fault.
     #[cfg_attr(target_os = "none", optimize(size))]
     pub const fn new() -> Self {
@@ -70,17 +76,23 @@ impl Segments {
         descriptors.append(Descriptor::user_data_segment());
         descriptors.append(Descriptor::user_code_segment());
         Self {
-            task: TaskStateSegment::new(),
-            descriptors,
+            task: UnsafeCell::new(TaskStateSegment::new()),
+            descriptors: UnsafeCell::new(descriptors),
         }
+    }
+
+    /// Sets the stack pointer for entries from user mode.
+    pub fn set_trap_stack(&self, end: VirtAddr) {
+        // SAFETY: only this core uses its tables, and no reference to the task state exists.
+        unsafe { (*self.task.get()).privilege_stack_table[0] = end };
     }
 
     /// Loads the tables on this core, which is number `core`.
     ///
     /// # Safety
-    /// Called once per core at boot; the tables are not moved.
+    /// Called once per core at boot.
     #[cfg_attr(target_os = "none", optimize(size))]
-    pub unsafe fn load(&mut self, core: usize) {
+    pub unsafe fn load(&'static self, core: usize) {
         let stacks = &raw mut STACKS;
         // SAFETY: only the end addresses are computed.
         let (fatal, debug) = unsafe {
@@ -89,14 +101,14 @@ impl Segments {
                 (&raw mut (*stacks).0[core].debug).add(1),
             )
         };
-        self.task.interrupt_stack_table[FATAL_STACK as usize] = VirtAddr::from_ptr(fatal);
-        self.task.interrupt_stack_table[DEBUG_STACK as usize] = VirtAddr::from_ptr(debug);
-        // SAFETY: the task state is not moved.
-        self.descriptors
-            .append(unsafe { Descriptor::tss_segment_unchecked(&raw const self.task) });
-        // SAFETY: the selectors are those of the descriptors appended above, in this order.
+        let (task, descriptors) = (self.task.get(), self.descriptors.get());
+        // SAFETY: by contract nothing else uses the tables yet; references to them end with each statement, before the
+        // processor writes. The selectors are those of the descriptors, in the order in which they were appended.
         unsafe {
-            self.descriptors.load_unsafe();
+            (*task).interrupt_stack_table[FATAL_STACK as usize] = VirtAddr::from_ptr(fatal);
+            (*task).interrupt_stack_table[DEBUG_STACK as usize] = VirtAddr::from_ptr(debug);
+            (*descriptors).append(Descriptor::tss_segment_unchecked(task));
+            (*descriptors).load_unsafe();
             CS::set_reg(KERNEL_CODE);
             SS::set_reg(KERNEL_DATA);
             DS::set_reg(SegmentSelector::NULL);

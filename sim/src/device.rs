@@ -50,7 +50,7 @@ impl Devices {
         Some(line)
     }
 
-    fn set_alarm(&mut self, line: usize, time: Option<u64>) {
+    fn set_timeout(&mut self, line: usize, time: Option<u64>) {
         self.agenda.retain(|(_, other)| *other != line);
         self.agenda.extend(time.map(|time| (time, line)));
     }
@@ -87,8 +87,8 @@ pub struct Timer {
 impl Timer {
     /// Sets or cancels the timeout. A time in the past fires at once.
     pub fn set(self, time: Option<Microseconds>) {
-        let alarm = time.map(|time| time.0);
-        stage().devices.borrow_mut().set_alarm(self.line, alarm);
+        let timeout = time.map(|time| time.0);
+        stage().devices.borrow_mut().set_timeout(self.line, timeout);
     }
 
     /// Waits until a time.

@@ -66,11 +66,11 @@ pub const HEAP: &str = ".heap";
 pub const CLOCK: &str = ".clock";
 
 /// What the component needs to set the one-shot timer: its registers, its interrupt, and what that signals.
-pub const ALARM: &str = ".alarm";
-/// See [`ALARM`].
-pub const ALARM_INTERRUPT: &str = ".alarm-interrupt";
-/// See [`ALARM`].
-pub const ALARM_SIGNAL: &str = ".alarm-signal";
+pub const TIMER: &str = ".timer";
+/// See [`TIMER`].
+pub const TIMER_INTERRUPT: &str = ".timer-interrupt";
+/// See [`TIMER`].
+pub const TIMER_SIGNAL: &str = ".timer-signal";
 
 /// Another component's time.
 #[derive(Clone, Debug)]

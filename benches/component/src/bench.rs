@@ -2,12 +2,12 @@
 
 use crate::measure::Counter;
 use crate::partner::{Peer, Place, Shared};
-use crate::protocol::{ALARM, PRIORITY, names};
+use crate::protocol::{PRIORITY, SET_TIMER, names};
 use core::ops::{Deref, DerefMut};
 use userlib::cap::{
     Attributes, Endpoint, Frame, Notification, SchedContext, SchedControl, SchedParameters, Tcb,
 };
-use userlib::drivers::Alarm;
+use userlib::drivers::BoardTimer;
 use userlib::thread::ThreadParameters;
 use userlib::time::Clock;
 use userlib::{CPtr, Capability, Environment, Message, Microseconds, Result, Rights, Startup};
@@ -93,8 +93,8 @@ impl Bench {
     }
 
     /// The board's timer, for benchmarks that do not request interrupts of the runner.
-    pub fn alarm(&self) -> Alarm {
-        Alarm::from_startup(self.startup)
+    pub fn timer(&self) -> BoardTimer {
+        BoardTimer::from_startup(self.startup)
     }
 
     /// The counter of instructions or cycles.
@@ -225,11 +225,12 @@ impl Bench {
 
     /// Requests an interrupt after a time.
     pub fn interrupt_in(&self, time: Microseconds) {
-        self.runner.call(Message::new(ALARM, &[time.0 as usize]));
+        self.runner
+            .call(Message::new(SET_TIMER, &[time.0 as usize]));
     }
 
     /// Acknowledges an interrupt, so that the next one can arrive.
     pub fn acknowledge(&self) {
-        self.runner.call(Message::new(ALARM, &[0]));
+        self.runner.call(Message::new(SET_TIMER, &[0]));
     }
 }

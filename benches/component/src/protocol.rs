@@ -22,7 +22,7 @@ pub mod names {
     pub const PARTNER: &str = "partner";
     /// The partner's scheduling context, which is not bound.
     pub const PARTNER_TIME: &str = "partner-time";
-    /// The endpoint for requests for an interrupt ([`ALARM`](super::ALARM)).
+    /// The endpoint for requests for an interrupt ([`SET_TIMER`](super::SET_TIMER)).
     pub const RUNNER: &str = "runner";
     /// The component's own scheduling context, if there are several cores.
     pub const TIME: &str = "time";
@@ -42,7 +42,7 @@ pub mod names {
 
 /// Label of a request for an interrupt after so many microseconds, the first word; 0 acknowledges an
 /// interrupt.
-pub const ALARM: usize = 1;
+pub const SET_TIMER: usize = 1;
 
 /// Badge of the benchmark's faults, which include its exit.
 pub const BY_BENCHMARK: usize = 1;

@@ -2,9 +2,9 @@
 
 use crate::counter::{self, Counter};
 use suites::MAX_CORES;
-use suites::protocol::{ALARM, BY_BENCHMARK, BY_CALLER, BY_PARTNER, PRIORITY, names};
+use suites::protocol::{BY_BENCHMARK, BY_CALLER, BY_PARTNER, PRIORITY, SET_TIMER, names};
 use userlib::cap::{Attributes, Endpoint, Notification, Reply, SchedContext, SchedParameters};
-use userlib::drivers::Alarm;
+use userlib::drivers::BoardTimer;
 use userlib::environment::{SharedPage, names as own};
 use userlib::process::ProcessSize;
 use userlib::time::Clock;
@@ -43,7 +43,7 @@ pub struct Runner<'a> {
     /// Receives exits of benchmarks and requests for interrupts.
     endpoint: Endpoint,
     reply: Reply,
-    alarm: Alarm,
+    timer: BoardTimer,
     clock: Clock,
     counter: Option<Counter>,
     megahertz: usize,
@@ -58,7 +58,7 @@ impl<'a> Runner<'a> {
             program: program.ok_or(Error::BadProgram("it is not there"))?,
             endpoint: environment.allocator.create()?,
             reply: environment.allocator.create()?,
-            alarm: Alarm::open(environment)?,
+            timer: BoardTimer::open(environment)?,
             clock: Clock::start(environment, boot)?,
             counter: counter::find(environment)?,
             megahertz: counter::megahertz(boot),
@@ -151,7 +151,7 @@ impl<'a> Runner<'a> {
             (own::ASID_POOL, boot::ASID_POOL.cptr()),
             (names::PARTNER, partner.tcb.cptr()),
             (names::PARTNER_TIME, partner_time.cptr()),
-            (names::INTERRUPT, self.alarm.notification().cptr()),
+            (names::INTERRUPT, self.timer.notification().cptr()),
         ] {
             process.give(environment, name, capability, Rights::ALL)?;
         }
@@ -161,7 +161,7 @@ impl<'a> Runner<'a> {
             let control = CPtr(first + core);
             process.give(environment, own::SCHED_CONTROL, control, Rights::ALL)?;
         }
-        self.alarm.give(environment, process)?;
+        self.timer.give(environment, process)?;
         self.clock.give(environment, process)?;
         let endpoint = self.endpoint;
         process.give_badged(environment, names::RUNNER, endpoint, Rights::ALL, BY_CALLER)?;
@@ -177,12 +177,12 @@ impl<'a> Runner<'a> {
             let Some(message) = received.message else {
                 continue;
             };
-            if received.badge != BY_CALLER || message.label() != ALARM {
+            if received.badge != BY_CALLER || message.label() != SET_TIMER {
                 return Ok(Outcome::from(Fault::from_message(&message)));
             }
             match message.word(0) {
-                0 => self.alarm.acknowledge()?,
-                time => self.alarm.set(Microseconds(time as u64))?,
+                0 => self.timer.acknowledge()?,
+                time => self.timer.set(Microseconds(time as u64))?,
             }
             self.reply.send(Message::empty(0));
         }

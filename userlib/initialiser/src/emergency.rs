@@ -4,8 +4,8 @@
 //! notification, as it does with the time that is lent to it at the start.
 //!
 //! A component with time of its own continues until there is budget in its own context again. The supervisor learns
-//! this from an *alarm*: a thread that has the component's own context meanwhile, and whose first instruction is at an
-//! address without memory. So it has a fault as soon as it has budget.
+//! this from a *replenishment notifier*: a thread that has the component's own context meanwhile, and whose first
+//! instruction is at an address without memory. So it has a fault as soon as it has budget.
 
 use crate::objects::{Objects, Own, Role, badge, context};
 use system_table::{Component, OnTimeout, TimeSource};
@@ -17,12 +17,12 @@ use userlib::{BootInfo, Environment, Message, Result, Rights, boot};
 pub struct Emergency {
     /// The context that is set aside.
     pub context: SchedContext,
-    /// The thread that waits for the component's own time. That of a passive server has no use.
-    alarm: Tcb,
+    /// The replenishment notifier, which waits for the component's own time. That of a passive server has no use.
+    notifier: Tcb,
 }
 
 impl Emergency {
-    /// What a component needs, if its description gives it emergency time. Alarms are faults, which the supervisor gets.
+    /// What a component needs, if its description gives it emergency time. The supervisor gets the notifier's faults.
     pub fn create(
         boot: &BootInfo,
         environment: &mut Environment,
@@ -35,21 +35,21 @@ impl Emergency {
         };
         let own = badge(Role::Emergency, index);
         let context = context(boot, environment, time, component.core, own)?;
-        let alarm: Tcb = environment.allocator.create()?;
-        let told = badge(Role::Alarm, index);
+        let notifier: Tcb = environment.allocator.create()?;
+        let told = badge(Role::Notifier, index);
         let handler = environment
             .allocator
             .mint(objects.faults, Rights::ALL, told)?;
-        alarm.set_space(handler, boot::CNODE, 0, boot::VSPACE)?;
+        notifier.set_space(handler, boot::CNODE, 0, boot::VSPACE)?;
         environment.allocator.delete(handler)?;
-        alarm.set_priority(environment.tcb, component.priority)?;
-        alarm.set_criticality(environment.tcb, component.criticality)?;
+        notifier.set_priority(environment.tcb, component.priority)?;
+        notifier.set_criticality(environment.tcb, component.criticality)?;
         if objects.has_domains {
-            boot::DOMAIN.set(component.domain.into(), alarm)?;
+            boot::DOMAIN.set(component.domain.into(), notifier)?;
         }
         // It has no time yet. Its registers are 0, and there is no memory at this address.
-        alarm.resume()?;
-        Ok(Some(Self { context, alarm }))
+        notifier.resume()?;
+        Ok(Some(Self { context, notifier }))
     }
 
     /// Lets the component `thread` continue, which has used up `spent`: its own time, or that of a caller. `reply`
@@ -72,19 +72,19 @@ impl Emergency {
                 let _ = own.context.unbind_object(own.notification);
                 let _ = self.context.bind_notification(own.notification);
             }
-            TimeSource::Own => own.context.bind(self.alarm)?,
+            TimeSource::Own => own.context.bind(self.notifier)?,
         }
         self.put(thread, reply, self.context)
     }
 
-    /// Lets the component `thread` continue on its own time. `reply` replies to the timeout or the alarm after which it
-    /// does so. `has_none` says that it has no emergency time any more.
+    /// Lets the component `thread` continue on its own time. `reply` replies to its timeout, or to the notifier's fault,
+    /// after which it does so. `has_none` says that it has no emergency time any more.
     ///
     /// # Errors
     /// If it has neither afterwards.
     pub fn end(&self, own: &Own, (thread, reply): (Tcb, Reply), has_none: bool) -> Result<End> {
-        // It has no time after an alarm.
-        let _ = own.context.unbind_object(self.alarm);
+        // After the notifier's fault it has no time.
+        let _ = own.context.unbind_object(self.notifier);
         if !has_none && self.context.unbind_object(thread).is_err() {
             reply.send(Message::empty(0));
             return Ok(End::WithServer);
@@ -92,8 +92,8 @@ impl Emergency {
         if self.put(thread, reply, own.context).is_ok() {
             return Ok(End::Done);
         }
-        // It waits for something, and the alarm has used so much that there is no budget any more.
-        own.context.bind(self.alarm)?;
+        // It waits for something, and the notifier has used so much that there is no budget any more.
+        own.context.bind(self.notifier)?;
         Ok(End::Later)
     }
 
@@ -109,7 +109,7 @@ impl Emergency {
 pub enum End {
     /// It has its own time.
     Done,
-    /// It has no time until the alarm comes again.
+    /// It has no time until the notifier's next fault.
     Later,
     /// A server that it calls has its emergency time, which it keeps until that is used up.
     WithServer,

@@ -183,13 +183,13 @@ pub enum Role {
     Own,
     /// The context that is set aside for it.
     Emergency,
-    /// The thread that waits for its own time.
-    Alarm,
+    /// Its replenishment notifier.
+    Notifier,
     /// Its right to ask the supervisor.
     Request,
 }
 
-/// The badge by which the supervisor knows a component, one of its contexts, or its alarm.
+/// The badge by which the supervisor knows a component, one of its contexts, or its replenishment notifier.
 pub const fn badge(role: Role, index: usize) -> usize {
     1 + index + role as usize * MOST_COMPONENTS
 }
@@ -197,7 +197,7 @@ pub const fn badge(role: Role, index: usize) -> usize {
 /// What a badge stands for, and the component.
 pub fn bearer(badge: usize) -> Option<(Role, usize)> {
     let place = badge.checked_sub(1)?;
-    let roles = [Role::Own, Role::Emergency, Role::Alarm, Role::Request];
+    let roles = [Role::Own, Role::Emergency, Role::Notifier, Role::Request];
     let role = *roles.get(place / MOST_COMPONENTS)?;
     Some((role, place % MOST_COMPONENTS))
 }

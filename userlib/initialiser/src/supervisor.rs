@@ -106,7 +106,7 @@ impl Supervisor {
                 self.answer(environment, &message);
                 continue;
             }
-            if role == Role::Alarm {
+            if role == Role::Notifier {
                 // It fails only if the component has been stopped.
                 let _ = self.end_emergency(index);
                 continue;

@@ -4,7 +4,7 @@ use crate::board::{EPIT1, EPIT1_INTERRUPT};
 use crate::cap::{Attributes, Frame, Slot};
 use crate::epit::Epit;
 use crate::given;
-use crate::startup::ALARM;
+use crate::startup::TIMER;
 use crate::{Environment, Microseconds, Process, Result, Rights, Startup, boot};
 
 /// What a component gets of this device.
@@ -35,13 +35,13 @@ impl Timer {
     pub(super) fn give(&self, environment: &mut Environment, process: &mut Process) -> Result {
         let frame = self.frame.expect("only an opened timer can be given");
         let (rights, attributes) = (Rights::READ_WRITE, Attributes::DEVICE);
-        process.map(environment, ALARM, frame, rights, attributes)?;
+        process.map(environment, TIMER, frame, rights, attributes)?;
         Ok(())
     }
 
     pub(super) fn from_startup(startup: &Startup) -> Self {
         let (address, _) = startup
-            .find_memory(ALARM)
+            .find_memory(TIMER)
             .expect("the parent gave no timer");
         Self::at(None, address)
     }

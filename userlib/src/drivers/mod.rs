@@ -1,6 +1,7 @@
 //! Drivers for the devices that each board has; the names are the same on all boards. A root task opens the one-shot
-//! timer [`Alarm`], and may give it to a component. A component to which a description gives a device makes a driver of it: of
-//! `timer` an [`OneShot`], of `serial` a [`Serial`], and of that a [`Writer`], of `rtc` an `Rtc`, and of `gpio` a `Gpio`.
+//! timer, a [`BoardTimer`], and may give it to a component. A component to which a description gives a device makes a driver of
+//! it: of `timer` an [`OneShot`], of `serial` a [`Serial`], and of that a [`Writer`], of `rtc` an `Rtc`, and of `gpio` a
+//! `Gpio`.
 
 #[cfg(feature = "devices-zynqmp")]
 mod cadence_uart;
@@ -51,18 +52,18 @@ pub use uart_16550::Serial;
 pub use writer::Writer;
 
 use crate::cap::{IrqHandler, Notification, Slot};
-use crate::startup::{ALARM_INTERRUPT, ALARM_SIGNAL};
+use crate::startup::{TIMER_INTERRUPT, TIMER_SIGNAL};
 use crate::{CPtr, Capability, Environment, Microseconds, Process, Result, Rights, Startup};
 
-/// A timer that signals a notification once.
-pub struct Alarm {
+/// The board's one-shot timer, which signals a notification once.
+pub struct BoardTimer {
     timer: Timer,
     interrupt: Interrupt,
     /// Remaining time after the timer's current interval, for times longer than it can count at once.
     rest: Microseconds,
 }
 
-impl Alarm {
+impl BoardTimer {
     /// Whether user programs may use the timer; on some boards they may only with the ABI's option `user-timer`.
     pub const IS_THERE: bool = Timer::IS_THERE;
 
@@ -85,8 +86,8 @@ impl Alarm {
             notification,
         } = self.interrupt;
         self.timer.give(environment, process)?;
-        process.give(environment, ALARM_INTERRUPT, handler, Rights::ALL)?;
-        process.give(environment, ALARM_SIGNAL, notification, Rights::ALL)?;
+        process.give(environment, TIMER_INTERRUPT, handler, Rights::ALL)?;
+        process.give(environment, TIMER_SIGNAL, notification, Rights::ALL)?;
         Ok(())
     }
 
@@ -98,8 +99,8 @@ impl Alarm {
         Self {
             timer: Timer::from_startup(startup),
             interrupt: Interrupt {
-                handler: startup.capability(ALARM_INTERRUPT),
-                notification: startup.capability(ALARM_SIGNAL),
+                handler: startup.capability(TIMER_INTERRUPT),
+                notification: startup.capability(TIMER_SIGNAL),
             },
             rest: Microseconds(0),
         }

@@ -1,7 +1,7 @@
 //! The programmable interval timer of PCs, channel 0 (Intel 8254 data sheet).
 
 use crate::cap::{IoApicPin, IoPort, Slot};
-use crate::startup::ALARM;
+use crate::startup::TIMER;
 use crate::{
     CPtr, Capability, Environment, Microseconds, Process, Result, Rights, Startup, boot, given,
 };
@@ -43,13 +43,13 @@ impl Timer {
     }
 
     pub(super) fn give(&self, environment: &mut Environment, process: &mut Process) -> Result {
-        process.give(environment, ALARM, self.ports, Rights::ALL)?;
+        process.give(environment, TIMER, self.ports, Rights::ALL)?;
         Ok(())
     }
 
     pub(super) fn from_startup(startup: &Startup) -> Self {
         Self {
-            ports: startup.capability(ALARM),
+            ports: startup.capability(TIMER),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Clock, Microseconds};
 use crate::cap::{Endpoint, Notification, Reply};
-use crate::drivers::Alarm;
+use crate::drivers::BoardTimer;
 use crate::{Message, Result};
 
 /// The label of a request, which has the time.
@@ -11,9 +11,9 @@ const WAKE_AT: usize = 1;
 /// The longest time between two readings of the clock: some clocks lose time after 23 minutes.
 const STEP: Microseconds = Microseconds(600_000_000);
 
-/// The server's end. Its thread has no lower priority than its clients, and the notification of its alarm is bound to it.
+/// The server's end. Its thread has no lower priority than its clients, and the notification of its timer is bound to it.
 pub struct TimeServer<const CLIENTS: usize> {
-    alarm: Alarm,
+    timer: BoardTimer,
     clock: Clock,
     /// What each client waits for, and its time. Client `n` calls with the badge `n + 1`.
     clients: [(Notification, Option<Microseconds>); CLIENTS],
@@ -21,9 +21,9 @@ pub struct TimeServer<const CLIENTS: usize> {
 
 impl<const CLIENTS: usize> TimeServer<CLIENTS> {
     /// A server for clients that wait for these notifications.
-    pub fn new(alarm: Alarm, clock: Clock, clients: [Notification; CLIENTS]) -> Self {
+    pub fn new(timer: BoardTimer, clock: Clock, clients: [Notification; CLIENTS]) -> Self {
         Self {
-            alarm,
+            timer,
             clock,
             clients: clients.map(|wake| (wake, None)),
         }
@@ -38,7 +38,7 @@ impl<const CLIENTS: usize> TimeServer<CLIENTS> {
         loop {
             let mut is_call = false;
             match received.message {
-                None => self.alarm.acknowledge()?,
+                None => self.timer.acknowledge()?,
                 Some(message) => {
                     is_call = true;
                     let client = received.badge.wrapping_sub(1);
@@ -69,7 +69,9 @@ impl<const CLIENTS: usize> TimeServer<CLIENTS> {
         let times = self.clients.iter().filter_map(|(_, time)| *time);
         match times.min() {
             // A longer time is approached in steps.
-            Some(next) => self.alarm.set((next - now).min(Alarm::longest()).min(STEP)),
+            Some(next) => self
+                .timer
+                .set((next - now).min(BoardTimer::longest()).min(STEP)),
             None => Ok(()),
         }
     }

@@ -15,7 +15,7 @@ use schedulers::{
     Unschedulable,
 };
 use userlib::cap::{Endpoint, Notification, SchedContext, SchedParameters};
-use userlib::drivers::Alarm;
+use userlib::drivers::BoardTimer;
 use userlib::thread::ThreadParameters;
 use userlib::time::{Clock, Load, TimeClient, TimeServer, Verdict};
 use userlib::{BootInfo, CPtr, Environment, Microseconds, Result, Rights, println};
@@ -57,12 +57,12 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
     let faults = |_: &mut _, _| Ok(TimeoutFaults::new(clock.clone(), control));
     verdict = verdict.max(run(&mut environment, "timeout faults", load, faults)?.1);
     // Some boards give the timer to users only if the ABI says so.
-    if Alarm::IS_THERE {
-        let alarm = Alarm::open(&mut environment)?;
-        let timer = |environment: &mut _, _| OwnTimer::new(environment, alarm, clock.clone());
-        let (timer, with_timer) = run(&mut environment, "own timer", load, timer)?;
-        let alarm = timer.release(&environment)?;
-        let server = serve(&mut environment, alarm, clock.clone())?;
+    if BoardTimer::IS_THERE {
+        let timer = BoardTimer::open(&mut environment)?;
+        let own = |environment: &mut _, _| OwnTimer::new(environment, timer, clock.clone());
+        let (own, with_timer) = run(&mut environment, "own timer", load, own)?;
+        let timer = own.release(&environment)?;
+        let server = serve(&mut environment, timer, clock.clone())?;
         let shared = |_: &mut _, _| Ok(SharedTimer::new(clock, server));
         let with_server = run(&mut environment, "time server", load, shared)?.1;
         verdict = verdict.max(with_timer).max(with_server);
@@ -72,7 +72,7 @@ fn main(boot: &'static BootInfo) -> Result<usize> {
 }
 
 /// Starts a time server with one client, the calling thread.
-fn serve(environment: &mut Environment, alarm: Alarm, clock: Clock) -> Result<TimeClient> {
+fn serve(environment: &mut Environment, timer: BoardTimer, clock: Clock) -> Result<TimeClient> {
     let wake: Notification = environment.allocator.create()?;
     environment.tcb.bind_notification(wake)?;
     let requests: Endpoint = environment.allocator.create()?;
@@ -83,8 +83,8 @@ fn serve(environment: &mut Environment, alarm: Alarm, clock: Clock) -> Result<Ti
         time: Some(SchedParameters::round_robin(Microseconds::from_millis(5))),
         fault_endpoint: CPtr::NULL,
     };
-    let interrupt = alarm.notification();
-    let server = TimeServer::new(alarm, clock, [wake]);
+    let interrupt = timer.notification();
+    let server = TimeServer::new(timer, clock, [wake]);
     let thread = environment.create_thread(&parameters, move || {
         let Err(error) = server.serve(requests, reply);
         println!("the time server has failed: {error:?}");

@@ -1,6 +1,6 @@
 //! Sources of time: they give the scheduler the time, and end the turn of the task on its own core.
 
-mod alarm;
+mod own_timer;
 mod time_server;
 mod timeout_faults;
 mod yield_to_timeout;
@@ -15,7 +15,7 @@ use userlib::{Fault, Message, Microseconds, Received, Result};
 use crate::job::label;
 use crate::worker::Worker;
 
-pub use alarm::OwnTimer;
+pub use own_timer::OwnTimer;
 pub use time_server::SharedTimer;
 pub use timeout_faults::TimeoutFaults;
 pub use yield_to_timeout::YieldToTimeout;

@@ -41,9 +41,9 @@ pub fn run(bench: &mut Bench, source: usize, workload: impl Workload) -> Result 
         }),
         1 => workload.run(bench, |_, _| Ok(TimeoutFaults::new(clock, control))),
         2 => {
-            let alarm = bench.alarm();
+            let timer = bench.timer();
             workload.run(bench, |environment, _| {
-                OwnTimer::new(environment, alarm, clock)
+                OwnTimer::new(environment, timer, clock)
             })
         }
         _ => {
@@ -59,9 +59,9 @@ fn serve(bench: &mut Bench) -> Result<TimeClient> {
     bench.tcb.bind_notification(wake)?;
     let requests: Endpoint = bench.allocator.create()?;
     let reply: Reply = bench.allocator.create()?;
-    let alarm = bench.alarm();
-    let interrupt = alarm.notification();
-    let server = TimeServer::new(alarm, bench.clock(), [wake]);
+    let timer = bench.timer();
+    let interrupt = timer.notification();
+    let server = TimeServer::new(timer, bench.clock(), [wake]);
     let parameters = ThreadParameters {
         // With the scheduler's priority: it is the only client, and waits.
         priority: PRIORITY,

@@ -3,7 +3,7 @@
 
 use super::{ABOVE, Outcome, Test, fail};
 use userlib::cap::{Endpoint, Notification, Reply};
-use userlib::drivers::Alarm;
+use userlib::drivers::BoardTimer;
 use userlib::time::{TimeClient, TimeServer};
 use userlib::{Result, Rights};
 
@@ -16,17 +16,17 @@ macro_rules! beside_others {
         forget();
         let make = |test: &mut _| $make(test, |_, context| Ok(YieldToTimeout::new(context)));
         sources::run($test, make, $scenario)?;
-        if let Some(alarm) = sources::alarm($test)? {
+        if let Some(timer) = sources::timer($test)? {
             forget();
             let clock = $test.clock.clone();
             let make = |test: &mut _| {
                 $make(test, |environment, _| {
-                    OwnTimer::new(environment, alarm, clock)
+                    OwnTimer::new(environment, timer, clock)
                 })
             };
-            let alarm = sources::run($test, make, $scenario)?.release($test)?;
+            let timer = sources::run($test, make, $scenario)?.release($test)?;
             forget();
-            let (clock, client) = ($test.clock.clone(), sources::time_server($test, alarm)?);
+            let (clock, client) = ($test.clock.clone(), sources::time_server($test, timer)?);
             let make = |test: &mut _| $make(test, |_, _| Ok(SharedTimer::new(clock, client)));
             sources::run($test, make, $scenario)?;
         }
@@ -63,19 +63,19 @@ pub fn run<D, S>(
 }
 
 /// The timer, if users have it: not every kernel gives it to them, and on i.MX boards the runner has its registers.
-pub fn alarm(test: &mut Test) -> Result<Option<Alarm>> {
+pub fn timer(test: &mut Test) -> Result<Option<BoardTimer>> {
     let is_there =
-        Alarm::IS_THERE && !cfg!(any(feature = "devices-imx31", feature = "devices-imx6"));
-    is_there.then(|| Alarm::open(test)).transpose()
+        BoardTimer::IS_THERE && !cfg!(any(feature = "devices-imx31", feature = "devices-imx6"));
+    is_there.then(|| BoardTimer::open(test)).transpose()
 }
 
 /// The same timer behind a server, whose client is the test's first thread.
-pub fn time_server(test: &mut Test, alarm: Alarm) -> Result<TimeClient> {
+pub fn time_server(test: &mut Test, timer: BoardTimer) -> Result<TimeClient> {
     let wake: Notification = test.create()?;
     test.tcb.bind_notification(wake)?;
     let (requests, reply): (Endpoint, Reply) = (test.create()?, test.create()?);
-    let interrupt = alarm.notification();
-    let server = TimeServer::new(alarm, test.clock.clone(), [wake]);
+    let interrupt = timer.notification();
+    let server = TimeServer::new(timer, test.clock.clone(), [wake]);
     let server = test.thread(ABOVE, move || {
         let Err(error) = server.serve(requests, reply);
         fail(format_args!("{error:?}"));

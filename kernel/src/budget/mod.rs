@@ -8,7 +8,8 @@
 //!
 //! * the amounts add up to the budget;
 //! * the replenishments are in order and do not overlap: each ends (time + amount) no later than
-//!   the next begins. So no window of one period ever supplies more than the budget.
+//!   the next begins. So no window of one period supplies more than the budget, as long as [`Refills::unblock`]
+//!   precedes each use; it does not precede that of a sporadic context whose thread continues after a preemption.
 //!
 //! The list has a fixed capacity. When it is full, a used amount is merged into the last replenishment, which
 //! is delayed accordingly: the server may get its budget later, but never more than its budget.

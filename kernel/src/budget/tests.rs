@@ -333,7 +333,7 @@ fn giving_a_slice_up_is_using_all_of_it() {
 }
 
 proptest! {
-    /// A thread that runs, is stopped and wakes at arbitrary times never gets more than its budget
+    /// A thread that runs, is stopped and wakes at arbitrary times, and is never preempted, gets no more than its budget
     /// in any window of one period, whatever the capacity of the list.
     #[test]
     fn no_window_supplies_more_than_the_budget(

@@ -1,13 +1,14 @@
 //! The portable part of the Escapement kernel.
 //!
-//! # Beliefs, in order of weight
-//! 1. Time is a resource like memory: no thread runs without a scheduling context, none consumes more
-//!    than its context holds, and the kernel's own execution is charged to a scheduling context.
-//! 2. The delay that one thread can cause another is bounded by numbers in the system description,
-//!    never by how many threads exist.
-//! 3. Mechanism in the kernel, policy outside. What a user-level server can do, the kernel does not.
-//! 4. One source of truth: the interface is written once, in the crate [`abi`], and both sides
-//!    compile it.
+//! # Principles
+//! Where two of them conflict, the earlier one counts (`docs/src/README.md` has the same list).
+//!
+//! 1. Time is a resource like memory: no thread runs without a scheduling context, none uses more than its budget, and
+//!    the kernel's own execution is charged to a context.
+//! 2. The delay that one thread can cause another is bounded by numbers in the system description, not by the number of
+//!    threads.
+//! 3. Mechanism in the kernel, policy outside.
+//! 4. One source of truth: the interface is defined once, in the crate [`abi`], and kernel and user programs compile it.
 //! 5. Unsafe code is a thin shell around a safe core that also runs on the host, under test.
 //! 6. What is not measured is not claimed.
 //!
@@ -32,9 +33,10 @@
 //! | none | [`arch`], [`trace`], [`console`], `threads`, `debugger`, `instruments`, `tracing`, `invariants` | the only interface to the hardware; the log; the console; the list of threads; constants for debuggers; state of kernels that observe themselves; trace events; invariants | |
 //!
 //! # The path of a system call
-//! The architecture saves the registers and calls [`CoreHandle::handle_syscall`](cores::CoreHandle::handle_syscall). The dispatcher looks up the
-//! capability, [`invoke`] decodes the message (all checks before any change) and performs it, [`sched`] picks
-//! a thread once, and the architecture returns to it.
+//! The architecture saves the registers and calls [`CoreHandle::handle_call`](cores::CoreHandle::handle_call) or another
+//! function of [`syscall`]. Fast paths are tried first. If none is eligible, the dispatcher looks up the capability, [`ipc`]
+//! sends the message, or [`invoke`] decodes it (all checks before any change) and performs it, [`sched`] picks a thread
+//! once, and the architecture returns to it.
 #![cfg_attr(not(test), no_std)]
 #![cfg_attr(target_os = "none", feature(optimize_attribute))]
 

@@ -1,8 +1,8 @@
 //! The kernel entries: system calls, faults, interrupts.
 //!
 //! The architecture's trap handlers save the registers of the current thread into its register context
-//! and call one of the `handle_` functions of [`CoreHandle`], with interrupts disabled. When it returns, the thread to run
-//! is chosen and its address space is active.
+//! and call one of the `handle_` functions of [`CoreHandle`] or [`Local`], with interrupts disabled. When it returns, the
+//! thread to run is chosen and its address space is active.
 
 mod debug;
 mod dispatch;
@@ -24,7 +24,8 @@ use crate::trace::trace;
 pub use crate::arch::Interrupt;
 
 impl<A: Arch> CoreHandle<A> {
-    /// Handles a system call of the current thread, with the registers in its register context.
+    /// Handles a system call of the current thread, with the registers in its register context: for machines that have
+    /// one entry point for all system calls.
     pub fn handle_syscall(&mut self) {
         self.handle_syscall_by(Kernel::take_fast_path);
     }

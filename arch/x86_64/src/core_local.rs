@@ -61,7 +61,7 @@ static OF_CORES: Visible<[CoreLocal; CORES]> = Visible(
             segments: Segments::new(),
             #[cfg(feature = "harden")]
             hardening: Hardening {
-                isolation: Isolation::NONE,
+                isolation: Isolation::none(),
                 barrier: Cell::new(false),
                 clear_buffers: Cell::new(false),
             },

@@ -58,13 +58,15 @@ impl Isolation {
     pub const USER_ROOT: usize = offset_of!(Self, user_root);
 
     /// The kernel is not hidden.
-    pub const NONE: Self = Self {
-        frame: Cell::new([0; 8]),
-        return_frame: Cell::new(0),
-        registers_end: Cell::new(0),
-        kernel_root: Cell::new(0),
-        user_root: Cell::new(0),
-    };
+    pub const fn none() -> Self {
+        Self {
+            frame: Cell::new([0; 8]),
+            return_frame: Cell::new(0),
+            registers_end: Cell::new(0),
+            kernel_root: Cell::new(0),
+            user_root: Cell::new(0),
+        }
+    }
 
     /// Prepares the frame, and returns the stack pointer for traps.
     pub fn prepare(&self) -> u64 {

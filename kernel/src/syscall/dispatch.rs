@@ -168,6 +168,8 @@ impl<A: Arch> Kernel<A> {
             Err(missing) => {
                 if flags.blocking {
                     self.raise_cap_fault(thread, missing, false);
+                } else {
+                    self[thread].progress = Progress::None;
                 }
                 return Ok(());
             }
@@ -202,11 +204,14 @@ impl<A: Arch> Kernel<A> {
             }
             _ => invoked.invocation(thread, flags.call).perform(self, cap),
         };
-        if let Err(Failure::Preempted) = outcome {
-            return Err(Preempted);
-        }
-        if flags.call && matches!(self[thread].state, ThreadState::Restart) {
-            self.answer(thread, &outcome);
+        match outcome {
+            Err(Failure::Preempted) => return Err(Preempted),
+            // It was perhaps preempted before it failed: see `answer`.
+            Err(Failure::Error(_)) if !flags.call => self[thread].progress = Progress::None,
+            _ if flags.call && matches!(self[thread].state, ThreadState::Restart) => {
+                self.answer(thread, &outcome);
+            }
+            _ => {}
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use abi::{Method, Syscall, slots};
 use host_machine::{CPtr, Machine, Message, Operands, Spec, State, Task};
+use kernel::object::Progress;
 
 use crate::common::{passive_server, sender, server, waiter, word};
 
@@ -90,6 +91,7 @@ fn reply_recv_takes_any_capability_as_reply() {
     assert_eq!(machine.state(scene.active), State::Inactive);
 }
 
+/// A later operation begins at its beginning.
 #[test]
 fn failures_of_the_first_phase_are_skipped() {
     let mut machine = Machine::new();
@@ -101,8 +103,12 @@ fn failures_of_the_first_phase_are_skipped() {
         if machine.runs(machine.root) {
             machine.rest();
         }
+        // It is what is left of an operation that was preempted, and has failed since then.
+        machine.kernel[task.thread].progress = Progress::Range { next: 1 };
         machine.nb_send_recv(task, target, &word(1), endpoint, reply);
         assert_eq!(machine.state(task), State::Receiving, "{target}");
+        let progress = &machine.kernel[task.thread].progress;
+        assert!(matches!(progress, Progress::None), "{target}");
         machine.suspend(task);
     }
 }

@@ -128,6 +128,10 @@ fn perform<A: Arch>(kernel: &mut Kernel<A>, request: &Configure<A>, core: usize)
     }
     if moves {
         kernel.finish_pending_yield(context);
+        if let Some(thread) = thread {
+            // As in `migrate_after_answer`.
+            kernel.finish_yield_to(thread);
+        }
         kernel.migrate_context(context, core as u8);
     }
     let kernel = kernel.scheduler_of(core);

@@ -14,7 +14,7 @@ impl<A: Arch> Ipc<A> {
         self[context].thread = Some(to);
         self[to].sched_context = Some(context);
         let core = self[context].core;
-        self.migrate_thread(to, core);
+        self.migrate_after_answer(to, core);
     }
 
     /// Takes a context from its thread, if it has one; the thread becomes passive. An idling context is
@@ -146,7 +146,7 @@ impl<A: Arch> Ipc<A> {
         self.own(thread, context);
         self[thread].sched_context = Some(context);
         let core = self[context].core;
-        self.migrate_thread(thread, core);
+        self.migrate_after_answer(thread, core);
         self.wake_context(thread);
         self.start_idling(thread);
         self.run_on_new_time(thread);

@@ -8,6 +8,7 @@ use abi::yield_target;
 
 use super::Ipc;
 use crate::arch::Arch;
+use crate::config::CORES;
 use crate::object::{Fault, PendingFault, Reply, SchedContext, Thread, ThreadState, YieldAnswer};
 use crate::sched::Readiness;
 use crate::time::Ticks;
@@ -24,6 +25,15 @@ impl<A: Arch> Ipc<A> {
             if self[caller].yield_timer == Ticks::NEVER {
                 self.cancel_yield_to(caller);
             }
+        }
+    }
+
+    /// Migrates a thread to a core. If it waits for an answer, it gets it first: the context that it yielded to stays on the
+    /// other core, which may be charging it when the thread runs on its new one.
+    pub(crate) fn migrate_after_answer(&mut self, thread: Ptr<Thread<A>>, core: u8) {
+        if CORES > 1 && self[thread].core != core {
+            self.finish_yield_to(thread);
+            self.migrate_thread(thread, core);
         }
     }
 

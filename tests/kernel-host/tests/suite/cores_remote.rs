@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use abi::{Method, ObjectType};
-use host_machine::{Budget, CPtr, Machine, Spec, State, Task};
+use host_machine::{Budget, CPtr, Machine, Message, Spec, State, Task};
 use kernel::arch::UserContext;
 use kernel::object::Fault;
 
@@ -231,5 +231,42 @@ fn a_suspended_thread_does_not_time_out() {
         machine.advance(1);
         assert_eq!(machine.state(target), State::Inactive);
         assert_eq!(machine.state(scheduler), State::Receiving);
+    }
+}
+
+/// Its new core is late, and would read the context that stays behind.
+#[test]
+fn a_thread_that_migrates_has_its_answer_before() {
+    type Migrate = fn(&mut Machine, Task);
+    let ways: [Migrate; 2] = [
+        |machine, caller| {
+            let budget = Budget::new(1_000, 5_000);
+            machine.configure_on(1, caller.context, budget).unwrap();
+        },
+        |machine, caller| {
+            let budget = Budget::new(1_000, 5_000);
+            let context = machine.new_context(budget);
+            machine.configure_on(1, context, budget).unwrap();
+            let unbind = Method::SchedContextUnbind;
+            machine.invoke(caller.context, unbind, &[], &[]).unwrap();
+            machine.bind(context, caller.tcb).unwrap();
+        },
+    ];
+    for migrate in ways {
+        let mut machine = Machine::with_cores(2);
+        machine.rest();
+        let [target, caller] =
+            ["target", "caller"].map(|name| machine.spawn_on(0, Spec::new(name, 10).active()));
+        if machine.runs(target) {
+            machine.yield_now(target);
+        }
+        let message = Message::new(Method::SchedContextYieldTo.number(), &[]);
+        machine.call(caller, target.context, &message);
+        assert!(machine.runs(target));
+        assert!(machine.kernel[caller.thread].yield_answer.is_some());
+        machine.others_are_late = true;
+        migrate(&mut machine, caller);
+        assert!(machine.kernel[caller.thread].yield_answer.is_none());
+        assert_eq!(machine.received(caller).label, 0);
     }
 }

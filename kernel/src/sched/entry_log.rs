@@ -123,14 +123,17 @@ impl<A: Arch> Scheduler<A> {
         }
     }
 
-    /// A capability is deleted: if it refers to the frame of the log, logging ends.
+    /// A capability is deleted: if it refers to the frame of a core's log, that core's logging ends.
     pub(crate) fn drop_log(&mut self, deleted: A::Cap) {
-        let log = &mut self.core.measurement.log;
         if cfg!(feature = "bench")
-            && let (Some(frame), Some(deleted)) = (log.frame, deleted.frame())
-            && frame.address == deleted.address
+            && let Some(Frame { address, .. }) = deleted.frame()
         {
-            *log = EntryLog::default();
+            self.exclusive().each_core(|kernel| {
+                let log = &mut kernel.core.measurement.log;
+                if log.frame.is_some_and(|frame| frame.address == address) {
+                    *log = EntryLog::default();
+                }
+            });
         }
     }
 

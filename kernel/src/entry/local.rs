@@ -9,7 +9,7 @@
 //! take many levels count as not core-local: they would be done twice, and here without a preemption point.
 
 use abi::registers::{CAP, DESTINATION, INFO, REPLY, SYSCALL};
-use abi::{MessageInfo, Syscall};
+use abi::{MessageInfo, Rights, Syscall};
 
 use crate::Kernel;
 use crate::arch::{Arch, Interrupt, UserContext};
@@ -38,11 +38,14 @@ impl<A: Arch> Kernel<A> {
             Some(Syscall::ReplyRecv) => (Some(reply), Some(Some(reply))),
             Some(Syscall::NBSendRecv) => (Some(register(DESTINATION)), Some(Some(reply))),
             Some(Syscall::NBSendWait) => (Some(reply), Some(None)),
-            Some(Syscall::Yield | Syscall::YieldUntilBudget | Syscall::SetTlsBase) => (None, None),
+            Some(Syscall::Yield | Syscall::SetTlsBase) => (None, None),
+            Some(Syscall::YieldUntilBudget) if cfg!(feature = "thresholds") => (None, None),
             Some(Syscall::TraceMark) if cfg!(feature = "tracing") => (None, None),
-            Some(Syscall::TraceMark) => return self.is_fault_local(),
+            // Unknown system calls are faults.
+            Some(Syscall::YieldUntilBudget | Syscall::TraceMark) | None => {
+                return self.is_fault_local();
+            }
             Some(_) => return false,
-            None => return self.is_fault_local(),
         };
         target.is_none_or(|target| self.is_send_local(thread, target))
             && receive.is_none_or(|reply| self.is_receive_local(thread, cap, reply))
@@ -238,7 +241,8 @@ impl<A: Arch> Kernel<A> {
             && !applies_reply
     }
 
-    /// Whether a receive by a thread from an address is core-local.
+    /// Whether a receive by a thread from an address is core-local. One that is a fault counts as not core-local: which
+    /// receiver gets that may depend on the send phase.
     fn is_receive_local(
         &self,
         thread: Ptr<Thread<A>>,
@@ -246,7 +250,7 @@ impl<A: Arch> Kernel<A> {
         reply: Option<usize>,
     ) -> bool {
         match self.find_near(thread, address) {
-            Ok(Cap::Endpoint(cap)) => {
+            Ok(Cap::Endpoint(cap)) if cap.rights.contains(Rights::READ) => {
                 let is_reply_local =
                     reply.is_none_or(|reply| match self.find_near(thread, reply) {
                         Ok(Cap::Reply { object, .. }) => {
@@ -260,14 +264,13 @@ impl<A: Arch> Kernel<A> {
                         self.is_own_core(self[bound].core) && self.is_lending_local(bound)
                     })
             }
-            Ok(Cap::Notification(cap)) => {
+            Ok(Cap::Notification(cap)) if cap.rights.contains(Rights::READ) => {
                 let bound = self[cap.object].bound_thread;
                 bound.is_none_or(|bound| bound == thread)
                     && self.is_own_core(self[cap.object].core)
                     && self.is_lending_local(cap.object)
             }
-            Ok(_) => false,
-            Err(is_local) => is_local,
+            _ => false,
         }
     }
 

@@ -137,3 +137,35 @@ fn a_reply_without_budget_is_told_on_any_core() {
         assert_eq!(scene.machine.state(scene.handler), State::Runnable);
     }
 }
+
+/// A receive without the right to is a fault, whose handler may be on another core.
+#[test]
+fn a_receive_without_the_right_is_told_on_any_core() {
+    for is_notification in [false, true] {
+        let mut scene = Scene::with_handler_on(THERE);
+        let handler = scene.timeouts;
+        let machine = &mut scene.machine;
+        let (endpoint, reply) = (machine.endpoint(), machine.reply());
+        let notification = machine.notification();
+        let spec = Spec::new("task", 20).active().fault_handler(handler);
+        let task = machine.spawn_on(HERE, spec);
+        machine.on(HERE, |machine| {
+            // From now on this core owns them.
+            machine.nb_recv(task, endpoint, reply);
+            machine.signal(task, notification);
+            machine.wait(task, notification);
+        });
+        assert_eq!(machine.state(task), State::Runnable);
+        let source = match is_notification {
+            true => notification,
+            false => endpoint,
+        };
+        let source = machine.mint(source, Rights::WRITE, 0);
+        machine.on(HERE, |machine| match is_notification {
+            true => machine.wait(task, source),
+            false => machine.recv(task, source, reply),
+        });
+        assert_eq!(machine.state(task), State::Calling);
+        assert_eq!(machine.state(scene.handler), State::Runnable);
+    }
+}

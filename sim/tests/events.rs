@@ -10,7 +10,13 @@ use userlib::{Message, boot};
 
 /// The trace of 50 ms.
 fn traced(setup: impl FnOnce(&mut Setup) + 'static) -> Trace {
+    traced_on(1, setup)
+}
+
+/// The same of several cores.
+fn traced_on(cores: usize, setup: impl FnOnce(&mut Setup) + 'static) -> Trace {
     let options = Options {
+        cores,
         trace: 100_000,
         ..Options::default()
     };
@@ -141,6 +147,48 @@ fn changes_of_priority_criticality_and_level_are_told() {
     assert_eq!(priorities.last(), Some(&7));
     assert_eq!(details(of(&trace, Kind::Criticality, "other")), [3]);
     assert_eq!(details(all(&trace, Kind::Level)), [2, 0]);
+}
+
+/// A passive server migrates to a caller on another core; and a thread does with its own context.
+#[cfg(feature = "smp")]
+#[test]
+fn migrations_are_told() {
+    use userlib::server;
+    let trace = traced_on(2, |setup| {
+        let (endpoint, reply): (Endpoint, Reply) = (setup.create(), setup.create());
+        setup.thread("server", 20).passive().run(move || {
+            server::serve(endpoint, reply, |_| {
+                work(ms(1));
+                Message::empty(0)
+            })
+        });
+        for (name, core) in [("near", 0), ("far", 1)] {
+            let time = SchedParameters::new(ms(4), ms(40));
+            let caller = setup.thread(name, 10).on_core(core).time(time);
+            caller.run(move || {
+                work(ms(1 + 2 * core as u64));
+                endpoint.call(Message::empty(0));
+            });
+        }
+        let time = SchedParameters::new(ms(4), ms(10));
+        let mover = setup.thread("mover", 30).time(time);
+        let moved = mover.run(|| work(ms(40)));
+        let (context, there) = (moved.sched_context, setup.sched_controls[1]);
+        setup.thread("manager", 40).run(move || {
+            let configured = there.configure(context, &time);
+            configured.expect("there is a second core");
+        });
+    });
+    let to = |kind, name| -> Vec<_> { of(&trace, kind, name).iter().map(|one| one.a).collect() };
+    assert_eq!(to(Kind::ThreadMigrated, "server"), [1]);
+    assert_eq!(to(Kind::ThreadMigrated, "mover"), [1]);
+    assert_eq!(to(Kind::ContextMigrated, "mover"), [1]);
+    // A new context is of the first core, until it is configured.
+    assert_eq!(to(Kind::ContextMigrated, "far"), [1]);
+    for name in ["server", "near"] {
+        assert_eq!(to(Kind::ContextMigrated, name), [0; 0], "{name}");
+    }
+    assert_eq!(trace::check(&trace), []);
 }
 
 #[test]

@@ -75,6 +75,7 @@ fn the_schedule_is_checked() {
 mod several {
     use super::*;
     use host_machine::{State, Task};
+    use trace_format::{Detail, Kind, Kinds, Mode, RingReader, Settings};
 
     /// A task per domain, and domains with slots of 1000, 2000 and 3000 microseconds, in order.
     fn shared() -> (Machine, [Task; 3]) {
@@ -105,6 +106,29 @@ mod several {
                 machine.advance(1);
             }
         }
+    }
+
+    #[test]
+    fn each_turn_is_in_the_trace() {
+        let (mut machine, _) = shared();
+        let settings = Settings {
+            core: 0,
+            detail: Detail::Full,
+            kinds: Kinds::ALL,
+            mode: Mode::Stop,
+            frequency: 1_000_000,
+        };
+        let memory = vec![0; 10_000].leak();
+        assert!(machine.kernel.start_tracing(memory, settings));
+        let start = machine.kernel.core.now.0;
+        for share in [1000, 2000, 3000, 1000] {
+            machine.advance(share);
+        }
+        let ring: Vec<u8> = machine.kernel.trace().unwrap().collect();
+        let events = RingReader::new(&ring).unwrap().events();
+        let turns = events.filter(|(_, event)| event.kind() == Some(Kind::Domain));
+        let turns: Vec<_> = turns.map(|(_, one)| (one.time - start, one.a)).collect();
+        assert_eq!(turns, [(1000, 1), (3000, 2), (6000, 0), (7000, 1)]);
     }
 
     #[test]

@@ -8,7 +8,6 @@ use core::ops::Range;
 
 use abi::{ObjectType, Rights};
 
-use crate::Kernel;
 use crate::boot::BootAllocator;
 use crate::invoke::{Error, Invocation, Outcome};
 use crate::object::{Breakpoint, BreakpointNumbers, Thread};
@@ -16,6 +15,7 @@ use crate::sched::Scheduler;
 use crate::slot::RawCap;
 use crate::time::{Clock, Ticks};
 use crate::token::Ptr;
+use crate::{ExclusiveKernel, Kernel};
 
 /// A physical address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -319,17 +319,24 @@ pub trait Arch: Sized + 'static {
     /// Makes an object from zeroed memory (untouched device memory for device frames).
     fn create_object(&mut self, kind: ObjectType, address: PhysAddr, device: bool) -> Self::Cap;
     /// A capability is deleted. `last` says that no other capability refers to the object.
-    fn finalise(kernel: &mut Kernel<Self>, cap: Self::Cap, last: bool);
+    fn finalise(kernel: &mut ExclusiveKernel<Self>, cap: Self::Cap, last: bool);
     /// Performs an invocation of a packed capability of the architecture.
     ///
     /// # Errors
     /// The ABI's error; then nothing has changed.
-    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>, cap: RawCap) -> Outcome;
+    fn invoke(
+        kernel: &mut ExclusiveKernel<Self>,
+        invocation: &Invocation<Self>,
+        cap: RawCap,
+    ) -> Outcome;
     /// Performs a method of `IRQControl` that only this architecture has.
     ///
     /// # Errors
     /// As for [`Arch::invoke`]; [`Error::IllegalOperation`] where there is no such method.
-    fn invoke_irq_control(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome;
+    fn invoke_irq_control(
+        kernel: &mut ExclusiveKernel<Self>,
+        invocation: &Invocation<Self>,
+    ) -> Outcome;
     /// The architecture's capability in an initial slot (5 ASIDControl, 7 I/O port control, ...), if it
     /// exists before the first address space.
     fn initial_cap(slot: usize) -> Option<Self::Cap>;
@@ -339,7 +346,7 @@ pub trait Arch: Sized + 'static {
     /// Builds the initial address space: its root and every paging structure that `range` needs.
     /// Capabilities of the structures are given to [`BootAllocator::provide`] in the ABI's order.
     fn boot_space(
-        kernel: &mut Kernel<Self>,
+        kernel: &mut ExclusiveKernel<Self>,
         boot: &mut BootAllocator<Self>,
         range: Range<usize>,
     ) -> BootSpace<Self::Cap>;

@@ -27,7 +27,7 @@
 //! | 5 | [`sched`] | scheduling: ready and release queues, charging, domains, timer, remote accesses | [`Scheduler`](sched::Scheduler) |
 //! | 6 | [`ipc`] | communication between threads: transfer, donation, replies, signals, faults | [`Ipc`] |
 //! | 7 | `entry` | the beginning and the end of a kernel entry | [`Kernel`] |
-//! | 8 | [`invoke`] | invocations of objects: decode, check, perform | [`Invocation`](invoke::Invocation), [`Kernel`] |
+//! | 8 | [`invoke`] | invocations of objects: decode, check, perform | [`Invocation`](invoke::Invocation), [`ExclusiveKernel`] |
 //! | 9 | [`fastpath`] | fast paths | [`Kernel`] |
 //! | 10 | [`syscall`], [`boot`] | the dispatcher; the first thread | [`Kernel`] |
 //! | none | [`arch`], [`trace`], [`console`], `threads`, `debugger`, `instruments`, `tracing`, `invariants` | the only interface to the hardware; the log; the console; the list of threads; constants for debuggers; state of kernels that observe themselves; trace events; invariants | |
@@ -153,3 +153,10 @@ impl<A: Arch> Kernel<A> {
 }
 
 contains!(Kernel, Ipc, 0);
+
+/// The same in exclusive mode, with access to the other cores ([`ExclusiveKernel::exclusive`]). Operations that need it,
+/// such as the invocations of objects, are methods or take this as a parameter: they cannot be called in shared mode.
+#[repr(transparent)]
+pub struct ExclusiveKernel<A: Arch>(Kernel<A>);
+
+contains!(ExclusiveKernel, Kernel, 0);

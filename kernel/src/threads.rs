@@ -5,16 +5,16 @@
 
 use abi::registers::PC;
 
-use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::console::debug_line;
 use crate::object::{THREAD_SLOTS, Thread, ThreadState};
 use crate::token::Ptr;
+use crate::{ExclusiveKernel, Kernel};
 
 /// A link in the list.
 pub(crate) type Link<A> = Option<Ptr<Thread<A>>>;
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> ExclusiveKernel<A> {
     /// A thread was made.
     pub(crate) fn list_thread(&mut self, thread: Ptr<Thread<A>>) {
         let older = self.instruments.threads;
@@ -40,7 +40,9 @@ impl<A: Arch> Kernel<A> {
             self[older].instruments.newer = newer;
         }
     }
+}
 
+impl<A: Arch> Kernel<A> {
     /// The threads, youngest first.
     pub(crate) fn all_threads(&self) -> impl Iterator<Item = Ptr<Thread<A>>> {
         core::iter::successors(self.instruments.threads, |thread| {

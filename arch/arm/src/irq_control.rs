@@ -1,11 +1,11 @@
 //! The `IRQControl` methods that only Arm has, and the signal capabilities that one of them issues.
 
 use abi::Method;
-use kernel::Kernel;
 use kernel::arch::{Arch, Irq};
 use kernel::cap::Cap;
 use kernel::invoke::{Answer, Error, Invocation, Outcome, allow, ensure};
 use kernel::sched::CORES;
+use kernel::{ExclusiveKernel, Kernel};
 
 use crate::interrupt::{InterruptController, Trigger};
 use crate::lines::{self, Lines};
@@ -45,7 +45,10 @@ pub fn line<C: InterruptController>(number: usize) -> Result<Irq, Error> {
 /// # Errors
 /// The error that is reported to the caller.
 #[cfg_attr(target_os = "none", optimize(size))]
-pub fn invoke<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Outcome {
+pub fn invoke<A: HasController>(
+    kernel: &mut ExclusiveKernel<A>,
+    invocation: &Invocation<A>,
+) -> Outcome {
     match invocation.method {
         Method::ArmIrqIssueIrqHandlerTrigger => issue_handler(kernel, invocation),
         Method::ArmIrqIssueSgiSignal => issue_signal(kernel, invocation),
@@ -55,7 +58,10 @@ pub fn invoke<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocation<
     }
 }
 
-fn issue_handler<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Outcome {
+fn issue_handler<A: HasController>(
+    kernel: &mut ExclusiveKernel<A>,
+    invocation: &Invocation<A>,
+) -> Outcome {
     invocation.require(4, 1)?;
     allow(A::Controller::HAS_TRIGGERS)?;
     let word = |index| invocation.word(kernel, index);
@@ -100,7 +106,7 @@ fn trigger_of(word: usize) -> Trigger {
 /// checked, as the interface specifies.
 #[cfg(feature = "smp")]
 fn issue_handler_on_core<A: HasController>(
-    kernel: &mut Kernel<A>,
+    kernel: &mut ExclusiveKernel<A>,
     invocation: &Invocation<A>,
 ) -> Outcome {
     let word = |index| invocation.word(kernel, index);
@@ -118,7 +124,10 @@ fn issue_handler_on_core<A: HasController>(
     Ok(Answer::Nothing)
 }
 
-fn issue_signal<A: HasController>(kernel: &mut Kernel<A>, invocation: &Invocation<A>) -> Outcome {
+fn issue_signal<A: HasController>(
+    kernel: &mut ExclusiveKernel<A>,
+    invocation: &Invocation<A>,
+) -> Outcome {
     invocation.require(4, 1)?;
     let word = |index| invocation.word(kernel, index);
     let (number, target, index, depth) = (word(0), word(1), word(2), word(3));

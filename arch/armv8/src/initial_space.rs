@@ -5,7 +5,7 @@ use core::ops::Range;
 use abi::Rights;
 use abi::sizes::{ASID_POOL_BITS, PAGE_BITS};
 use arch_arm::spaces::AddressSpaces;
-use kernel::Kernel;
+use kernel::ExclusiveKernel;
 use kernel::arch::{BootSpace, PhysAddr};
 use kernel::boot::{BootAllocator, RootTaskImage};
 
@@ -41,7 +41,7 @@ pub(crate) fn bytes(root_task: &RootTaskImage) -> usize {
 /// Makes the initial address space, with all tables that `range` needs, the highest level first.
 #[cfg_attr(target_os = "none", optimize(size))]
 pub(crate) fn make<P: Platform>(
-    kernel: &mut Kernel<Armv8<P>>,
+    kernel: &mut ExclusiveKernel<Armv8<P>>,
     boot: &mut BootAllocator<Armv8<P>>,
     range: Range<usize>,
 ) -> BootSpace<Capability> {

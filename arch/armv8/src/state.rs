@@ -20,7 +20,7 @@ use kernel::invoke::{Error, Invocation, Outcome};
 use kernel::object::{Thread, ThreadSlot};
 use kernel::sched::Scheduler;
 use kernel::token::Ptr;
-use kernel::{Kernel, Kernels};
+use kernel::{ExclusiveKernel, Kernels};
 
 use crate::boot::{self, Entered};
 use crate::cap::{Capability, FrameCap, Mapping, Words64};
@@ -107,7 +107,7 @@ impl ExecutionState for Aarch64 {
     }
 
     fn boot_space<P: Platform>(
-        kernel: &mut Kernel<Armv8<P>>,
+        kernel: &mut ExclusiveKernel<Armv8<P>>,
         boot: &mut BootAllocator<Armv8<P>>,
         range: Range<usize>,
     ) -> BootSpace<Capability> {
@@ -192,7 +192,7 @@ impl ExecutionState for Aarch64 {
     }
 
     fn mapped_at<P: Platform>(
-        kernel: &mut Kernel<Armv8<P>>,
+        kernel: &mut ExclusiveKernel<Armv8<P>>,
         root: Root<Words64>,
         address: usize,
     ) -> Result<Option<(usize, bool)>, Error> {
@@ -201,7 +201,7 @@ impl ExecutionState for Aarch64 {
 
     #[inline(always)]
     fn map_page<P: Platform>(
-        kernel: &mut Kernel<Armv8<P>>,
+        kernel: &mut ExclusiveKernel<Armv8<P>>,
         invocation: &Invocation<Armv8<P>>,
         frame: FrameCap,
     ) -> Outcome {
@@ -209,7 +209,7 @@ impl ExecutionState for Aarch64 {
     }
 
     fn cache_range<P: Platform>(
-        kernel: &mut Kernel<Armv8<P>>,
+        kernel: &mut ExclusiveKernel<Armv8<P>>,
         frame: &FrameCap,
         offsets: Range<usize>,
     ) -> Result<(Asid, bool, Range<usize>), Error> {
@@ -217,13 +217,13 @@ impl ExecutionState for Aarch64 {
     }
 
     #[inline(always)]
-    fn unmap_page<P: Platform>(kernel: &mut Kernel<Armv8<P>>, frame: &FrameCap) {
+    fn unmap_page<P: Platform>(kernel: &mut ExclusiveKernel<Armv8<P>>, frame: &FrameCap) {
         page::unmap(&mut kernel.arch.spaces, frame);
     }
 
     #[inline(always)]
     fn map_table<P: Platform>(
-        kernel: &mut Kernel<Armv8<P>>,
+        kernel: &mut ExclusiveKernel<Armv8<P>>,
         root: Root<Words64>,
         table: PhysAddr,
         address: usize,
@@ -239,7 +239,7 @@ impl ExecutionState for Aarch64 {
 
     #[inline(always)]
     fn unmap_table<P: Platform>(
-        kernel: &mut Kernel<Armv8<P>>,
+        kernel: &mut ExclusiveKernel<Armv8<P>>,
         address: PhysAddr,
         mapping: Mapping,
     ) {

@@ -4,7 +4,6 @@ use core::ops::Range;
 
 use abi::config::HARDWARE_DEBUG;
 use abi::{ObjectType, Syscall, slots};
-use kernel::Kernel;
 use kernel::arch::{Arch, ArchCap, BootSpace, Exit, Irq, PhysAddr};
 use kernel::boot::BootAllocator;
 use kernel::cap::{Cap as AnyCap, RawCap};
@@ -13,6 +12,7 @@ use kernel::object::{Breakpoint, BreakpointNumbers, Thread, ThreadSlot};
 use kernel::sched::{CORES, Scheduler};
 use kernel::time::{Clock, Ticks};
 use kernel::token::Ptr;
+use kernel::{ExclusiveKernel, Kernel};
 
 use crate::cap::{self, Cap};
 use crate::context::{Context, KnownSpace};
@@ -170,12 +170,16 @@ impl<P: Platform> Arch for X86_64<P> {
         cap::create(kind, address, device)
     }
 
-    fn finalise(kernel: &mut Kernel<Self>, cap: Cap, last: bool) {
+    fn finalise(kernel: &mut ExclusiveKernel<Self>, cap: Cap, last: bool) {
         space::finalise(kernel, cap, last);
     }
 
     #[inline(always)]
-    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>, cap: RawCap) -> Outcome {
+    fn invoke(
+        kernel: &mut ExclusiveKernel<Self>,
+        invocation: &Invocation<Self>,
+        cap: RawCap,
+    ) -> Outcome {
         match Cap::decode(cap) {
             Cap::Frame(_) => space::invoke_frame(kernel, invocation, cap),
             Cap::Table(cap) => space::invoke_table(kernel, invocation, cap),
@@ -187,7 +191,10 @@ impl<P: Platform> Arch for X86_64<P> {
         }
     }
 
-    fn invoke_irq_control(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome {
+    fn invoke_irq_control(
+        kernel: &mut ExclusiveKernel<Self>,
+        invocation: &Invocation<Self>,
+    ) -> Outcome {
         irq_control::invoke(kernel, invocation)
     }
 
@@ -200,7 +207,7 @@ impl<P: Platform> Arch for X86_64<P> {
     }
 
     fn boot_space(
-        kernel: &mut Kernel<Self>,
+        kernel: &mut ExclusiveKernel<Self>,
         boot: &mut BootAllocator<Self>,
         range: Range<usize>,
     ) -> BootSpace<Cap> {

@@ -1,7 +1,7 @@
 //! Methods of `IRQControl` that only this architecture has.
 
 use abi::Method;
-use kernel::Kernel;
+use kernel::ExclusiveKernel;
 use kernel::invoke::{Answer, Error, Invocation, Outcome, allow, ensure};
 
 use crate::apic::{Polarity, Trigger};
@@ -14,7 +14,7 @@ use crate::{Platform, X86_64};
 /// As specified by the ABI.
 #[cfg_attr(target_os = "none", optimize(size))]
 pub fn invoke<P: Platform>(
-    kernel: &mut Kernel<X86_64<P>>,
+    kernel: &mut ExclusiveKernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,
 ) -> Outcome {
     let is_pin = match invocation.method {

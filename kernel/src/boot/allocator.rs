@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use abi::{GuardData, SlotRegion, WORD_BITS};
 
-use crate::Kernel;
+use crate::ExclusiveKernel;
 use crate::arch::{Arch, PhysAddr};
 use crate::cap::{CNode, Cap};
 use crate::invoke::emplace;
@@ -67,13 +67,13 @@ impl<A: Arch> BootAllocator<A> {
 
     /// Puts a capability into the next initial slot.
     #[cfg_attr(target_os = "none", optimize(size))]
-    pub fn provide(&mut self, kernel: &mut Kernel<A>, cap: A::Cap) {
+    pub fn provide(&mut self, kernel: &mut ExclusiveKernel<A>, cap: A::Cap) {
         self.provide_cap(kernel, Cap::Arch(cap));
     }
 
     /// Puts any capability into the next initial slot; returns whether one was free.
     #[cfg_attr(target_os = "none", optimize(size))]
-    pub(super) fn provide_cap(&mut self, kernel: &mut Kernel<A>, cap: Cap<A>) -> bool {
+    pub(super) fn provide_cap(&mut self, kernel: &mut ExclusiveKernel<A>, cap: Cap<A>) -> bool {
         let free = self.next_slot < self.cnode.slot_count();
         if free {
             kernel.insert_root(self.cnode.slot(self.next_slot), cap);

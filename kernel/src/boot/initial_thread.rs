@@ -11,7 +11,7 @@ use abi::{
 
 use super::untypeds::Untypeds;
 use super::{BootAllocator, RootTaskImage};
-use crate::Kernel;
+use crate::ExclusiveKernel;
 use crate::arch::{Arch, BootSpace, PhysAddr, UserContext};
 use crate::cap::Cap;
 use crate::invoke::emplace;
@@ -50,7 +50,7 @@ pub struct BootParameters<'a> {
 /// # Panics
 /// If the machine has too little memory, or there is no root task.
 #[cfg_attr(target_os = "none", optimize(size))]
-pub fn start<A: Arch>(kernel: &mut Kernel<A>, parameters: &BootParameters<'_>) {
+pub fn start<A: Arch>(kernel: &mut ExclusiveKernel<A>, parameters: &BootParameters<'_>) {
     const { crate::object::check_sizes::<A>() };
     assert!(
         parameters.root_task.is_present(),
@@ -167,7 +167,7 @@ const fn record_length(data: &[u8]) -> usize {
 /// Fills the initial slots in the ABI's order, and writes the boot information.
 #[cfg_attr(target_os = "none", optimize(size))]
 fn provide_everything<A: Arch>(
-    kernel: &mut Kernel<A>,
+    kernel: &mut ExclusiveKernel<A>,
     boot: &mut BootAllocator<A>,
     parameters: &BootParameters<'_>,
     layout: &InitialAddresses,
@@ -243,7 +243,7 @@ fn provide_everything<A: Arch>(
 
 #[cfg_attr(target_os = "none", optimize(size))]
 fn provide_sched_control<A: Arch>(
-    kernel: &mut Kernel<A>,
+    kernel: &mut ExclusiveKernel<A>,
     boot: &mut BootAllocator<A>,
     nodes: usize,
 ) -> SlotRegion {
@@ -257,7 +257,7 @@ fn provide_sched_control<A: Arch>(
 /// Maps the pages of `addresses` to consecutive frames from `physical` on and provides their capabilities.
 #[cfg_attr(target_os = "none", optimize(size))]
 fn provide_frames<A: Arch>(
-    kernel: &mut Kernel<A>,
+    kernel: &mut ExclusiveKernel<A>,
     boot: &mut BootAllocator<A>,
     space: &BootSpace<A::Cap>,
     addresses: Range<usize>,
@@ -276,7 +276,7 @@ fn provide_frames<A: Arch>(
 /// Writes the extra boot information and provides the frames that hold it.
 #[cfg_attr(target_os = "none", optimize(size))]
 fn provide_extra<A: Arch>(
-    kernel: &mut Kernel<A>,
+    kernel: &mut ExclusiveKernel<A>,
     boot: &mut BootAllocator<A>,
     space: &BootSpace<A::Cap>,
     parameters: &BootParameters<'_>,
@@ -307,7 +307,7 @@ fn provide_extra<A: Arch>(
 
 /// Provides the frames of the rings of trace events that user level reads, mapped from `address` on.
 fn provide_rings<A: Arch>(
-    kernel: &mut Kernel<A>,
+    kernel: &mut ExclusiveKernel<A>,
     boot: &mut BootAllocator<A>,
     space: &BootSpace<A::Cap>,
     mut address: usize,
@@ -328,7 +328,7 @@ fn provide_rings<A: Arch>(
 
 #[cfg_attr(target_os = "none", optimize(size))]
 fn start_thread<A: Arch>(
-    kernel: &mut Kernel<A>,
+    kernel: &mut ExclusiveKernel<A>,
     boot: &BootAllocator<A>,
     thread: Ptr<Thread<A>>,
     context: Ptr<SchedContext<A>>,

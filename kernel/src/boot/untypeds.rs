@@ -6,7 +6,7 @@ use abi::sizes::{MAX_UNTYPED_BITS, MIN_UNTYPED_BITS};
 use abi::{MAX_BOOT_UNTYPEDS, UntypedDescriptor};
 
 use super::BootAllocator;
-use crate::Kernel;
+use crate::ExclusiveKernel;
 use crate::arch::{Arch, PhysAddr};
 use crate::cap::{Cap, UntypedCap};
 use crate::console::debug_line;
@@ -35,7 +35,7 @@ impl Untypeds {
     #[cfg_attr(target_os = "none", optimize(size))]
     pub fn add_devices<A: Arch>(
         &mut self,
-        kernel: &mut Kernel<A>,
+        kernel: &mut ExclusiveKernel<A>,
         boot: &mut BootAllocator<A>,
         used: &[&[Range<PhysAddr>]],
         top: u64,
@@ -66,7 +66,7 @@ impl Untypeds {
     #[cfg_attr(target_os = "none", optimize(size))]
     pub fn add<A: Arch>(
         &mut self,
-        kernel: &mut Kernel<A>,
+        kernel: &mut ExclusiveKernel<A>,
         boot: &mut BootAllocator<A>,
         mut start: u64,
         end: u64,
@@ -90,7 +90,7 @@ impl Untypeds {
     #[cfg_attr(target_os = "none", optimize(size))]
     fn add_one<A: Arch>(
         &mut self,
-        kernel: &mut Kernel<A>,
+        kernel: &mut ExclusiveKernel<A>,
         boot: &mut BootAllocator<A>,
         address: PhysAddr,
         bits: usize,

@@ -95,4 +95,13 @@ impl<A: Arch> EntryLock<A> {
     pub(crate) fn is_exclusive(&self) -> bool {
         CORES == 1 || self.mode == Mode::Exclusive
     }
+
+    /// Checks that this core is in exclusive mode.
+    ///
+    /// # Panics
+    /// If it is not.
+    #[inline(always)]
+    pub(crate) fn assert_exclusive(&self) {
+        assert!(self.is_exclusive(), "a remote access needs exclusive mode");
+    }
 }

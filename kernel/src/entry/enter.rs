@@ -1,5 +1,6 @@
 //! The beginning and the end of a kernel entry: the entry lock. A kernel for one core takes none.
 
+use super::ExclusiveLocal;
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::config::{BIG_LOCK, CORES};
@@ -33,9 +34,9 @@ impl<A: Arch> CoreHandle<A> {
     }
 
     /// Enters the kernel in exclusive mode. Waits for the entry lock.
-    pub fn enter_exclusive(&mut self) -> Local<'_, A> {
+    pub fn enter_exclusive(&mut self) -> ExclusiveLocal<'_, A> {
         self.wait_for_entry_lock(Mode::Exclusive);
-        Local { handle: self }
+        ExclusiveLocal::new(Local { handle: self })
     }
 
     /// This core has already taken the entry lock in shared mode, here or in a fast path in assembly.

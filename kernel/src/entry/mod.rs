@@ -3,9 +3,11 @@
 
 mod budget;
 mod enter;
+mod exclusive;
 mod late;
 mod leave;
 mod local;
 mod remote;
 
 pub(crate) use budget::BudgetCheck;
+pub use exclusive::ExclusiveLocal;

@@ -52,7 +52,7 @@ impl<A: Arch> Kernel<A> {
 
         self.commit_reading(reading);
         let invocation = invoked.invocation(thread, true);
-        let outcome = invocation.perform_on_memory(self, cap);
+        let outcome = invocation.perform_on_memory(self.in_exclusive_mode(), cap);
         if let Err(Failure::Preempted) = outcome {
             self.stop_invocation(thread);
         } else {

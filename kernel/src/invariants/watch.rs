@@ -6,12 +6,12 @@
 //! dropped when their CNode is deleted. So over time the scan covers the objects in the CSpaces of running
 //! threads.
 
-use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::{CNode, Cap, Capabilities};
 use crate::object::ThreadSlot;
 use crate::slot::Slot;
 use crate::token::Ptr;
+use crate::{ExclusiveKernel, Kernel};
 
 /// How many changed slots are recorded: as many as the last steps of any operation change.
 const CHANGES: usize = 6;
@@ -82,7 +82,7 @@ impl<A: Arch> Capabilities<A> {
     }
 }
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> ExclusiveKernel<A> {
     /// Makes the scans of all cores leave a CNode that is being deleted, and those that they found in it.
     pub(crate) fn note_deletion(&mut self, cnode: &CNode<A>) {
         let is_here =
@@ -96,7 +96,9 @@ impl<A: Arch> Kernel<A> {
             }
         });
     }
+}
 
+impl<A: Arch> Kernel<A> {
     /// The next slot of the scan that is not empty; `None` if there is none among the next few.
     pub(super) fn next_of_round(&mut self) -> Option<Ptr<Slot<A>>> {
         for _ in 0..STEPS {

@@ -5,10 +5,10 @@ use abi::{Method, config};
 
 use super::thread::reload_if_current;
 use super::{Answer, Error, Invocation, Outcome, ensure};
-use crate::Kernel;
 use crate::arch::Arch;
 use crate::object::{Access, Breakpoint, BreakpointNumbers, Thread};
 use crate::token::Ptr;
+use crate::{ExclusiveKernel, Kernel};
 
 /// Mask: the interface passes breakpoint numbers in 16 bits.
 const NUMBER: usize = 0xffff;
@@ -16,7 +16,7 @@ const NUMBER: usize = 0xffff;
 impl<A: Arch> Invocation<A> {
     pub(super) fn invoke_breakpoint(
         &self,
-        kernel: &mut Kernel<A>,
+        kernel: &mut ExclusiveKernel<A>,
         thread: Ptr<Thread<A>>,
     ) -> Outcome {
         let numbers = if config::HARDWARE_DEBUG {

@@ -4,7 +4,6 @@ use abi::endpoint_flags::{DONATION_REQUIRED, LIMIT, MASK};
 use abi::{LookupFailure, Method, Rights, WORD_BITS};
 
 use super::{Answer, Done, Error, Invocation, Outcome, allow, ensure};
-use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::{CNode, Cap, EndpointCap};
 use crate::object::EndpointThreshold;
@@ -12,9 +11,10 @@ use crate::sched::work;
 use crate::slot::Slot;
 use crate::time::{MIN_BUDGET, Microseconds};
 use crate::token::Ptr;
+use crate::{ExclusiveKernel, Kernel};
 
 impl<A: Arch> Invocation<A> {
-    pub(super) fn invoke_cnode(&self, kernel: &mut Kernel<A>, cnode: CNode<A>) -> Outcome {
+    pub(super) fn invoke_cnode(&self, kernel: &mut ExclusiveKernel<A>, cnode: CNode<A>) -> Outcome {
         use Method::*;
         match self.method {
             CNodeRevoke | CNodeDelete | CNodeCancelBadgedSends | CNodeRotate => {}
@@ -38,12 +38,13 @@ impl<A: Arch> Invocation<A> {
     }
 
     /// Copy, Mint, Move and Mutate.
-    fn transfer_cap(&self, kernel: &mut Kernel<A>, target: Ptr<Slot<A>>) -> Done {
+    fn transfer_cap(&self, kernel: &mut ExclusiveKernel<A>, target: Ptr<Slot<A>>) -> Done {
         self.require(4, 1)?;
         ensure(kernel[target].is_empty(), Error::DeleteFirst)?;
         let root = self.extra_cap(kernel, 0);
         let depth = self.word(kernel, 3);
-        let source = kernel.find_slot(root, self.word(kernel, 2), depth, true)?;
+        let index = self.word(kernel, 2);
+        let source = kernel.find_slot(root, index, depth, true)?;
         let cap = kernel.occupied(source, true, depth)?;
         kernel.preempt_after(work::CHECKS)?;
 
@@ -74,7 +75,7 @@ impl<A: Arch> Invocation<A> {
     }
 
     /// Moves the pivot to the target and the source to the pivot. Both may get new guards.
-    fn rotate_caps(&self, kernel: &mut Kernel<A>, target: Ptr<Slot<A>>) -> Done {
+    fn rotate_caps(&self, kernel: &mut ExclusiveKernel<A>, target: Ptr<Slot<A>>) -> Done {
         self.require(8, 2)?;
         let word = |index| self.word(kernel, index);
         let (target_data, pivot_data) = (word(2), word(5));
@@ -106,7 +107,7 @@ impl<A: Arch> Invocation<A> {
     }
 
     #[cfg_attr(target_os = "none", optimize(size))]
-    fn cancel_badged_sends(&self, kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Done {
+    fn cancel_badged_sends(&self, kernel: &mut ExclusiveKernel<A>, slot: Ptr<Slot<A>>) -> Done {
         match kernel[slot].unpack() {
             Cap::Endpoint(cap) if cap.rights == Rights::ALL => match cap.badge {
                 0 => Ok(()),
@@ -120,7 +121,11 @@ impl<A: Arch> Invocation<A> {
     /// that already wait there remain in the wait queue.
     ///
     /// Words 0 and 1 name the slot, as in all methods of CNodes; the threshold and the flags follow.
-    pub(super) fn set_threshold(&self, kernel: &mut Kernel<A>, slot: Ptr<Slot<A>>) -> Done {
+    pub(super) fn set_threshold(
+        &self,
+        kernel: &mut ExclusiveKernel<A>,
+        slot: Ptr<Slot<A>>,
+    ) -> Done {
         self.require(if WORD_BITS == 64 { 4 } else { 5 }, 0)?;
         let (threshold, next) = self.time(kernel, 2);
         let flags = self.word(kernel, next);

@@ -29,7 +29,7 @@
 use abi::sizes::{SLOT_BITS, TCB_BITS};
 
 use super::{Done, Failure};
-use crate::Kernel;
+use crate::ExclusiveKernel;
 use crate::arch::Arch;
 use crate::cap::{Cap, Zombie, ZombieSlots};
 use crate::instruments::checked;
@@ -38,7 +38,7 @@ use crate::sched::work;
 use crate::slot::Slot;
 use crate::token::Ptr;
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> ExclusiveKernel<A> {
     /// Deletes the children of a capability.
     ///
     /// # Errors

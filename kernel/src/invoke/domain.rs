@@ -4,7 +4,7 @@ use abi::config::{DOMAIN_SCHEDULE_LENGTH, DOMAINS};
 use abi::{Method, WORD_BITS};
 
 use super::{Answer, Error, Invocation, Outcome, ensure};
-use crate::Kernel;
+use crate::ExclusiveKernel;
 use crate::arch::Arch;
 use crate::cap::Cap;
 use crate::object::{DomainEntry, MAX_DURATION};
@@ -12,7 +12,7 @@ use crate::time::Ticks;
 
 impl<A: Arch> Invocation<A> {
     #[cfg_attr(target_os = "none", optimize(size))]
-    pub(super) fn invoke_domain(&self, kernel: &mut Kernel<A>) -> Outcome {
+    pub(super) fn invoke_domain(&self, kernel: &mut ExclusiveKernel<A>) -> Outcome {
         match self.method {
             Method::DomainSetSet => self.set_domain(kernel),
             Method::DomainScheduleConfigure => self.configure_schedule(kernel),
@@ -22,7 +22,7 @@ impl<A: Arch> Invocation<A> {
     }
 
     #[cfg_attr(target_os = "none", optimize(size))]
-    fn set_domain(&self, kernel: &mut Kernel<A>) -> Outcome {
+    fn set_domain(&self, kernel: &mut ExclusiveKernel<A>) -> Outcome {
         self.require(1, 0)?;
         let domain = self.word(kernel, 0);
         ensure(domain < DOMAINS, Error::InvalidArgument(0))?;
@@ -35,7 +35,7 @@ impl<A: Arch> Invocation<A> {
     }
 
     #[cfg_attr(target_os = "none", optimize(size))]
-    fn configure_schedule(&self, kernel: &mut Kernel<A>) -> Outcome {
+    fn configure_schedule(&self, kernel: &mut ExclusiveKernel<A>) -> Outcome {
         self.require(if WORD_BITS == 64 { 3 } else { 4 }, 0)?;
         let index = self.number_in(kernel, 0, 0..=DOMAIN_SCHEDULE_LENGTH - 2)?;
         let domain = self.number_in(kernel, 1, 0..=DOMAINS - 1)?;
@@ -56,7 +56,7 @@ impl<A: Arch> Invocation<A> {
     }
 
     #[cfg_attr(target_os = "none", optimize(size))]
-    fn set_schedule_start(&self, kernel: &mut Kernel<A>) -> Outcome {
+    fn set_schedule_start(&self, kernel: &mut ExclusiveKernel<A>) -> Outcome {
         self.require(1, 0)?;
         let index = self.number_in(kernel, 0, 0..=DOMAIN_SCHEDULE_LENGTH - 1)?;
         let is_end = kernel.domains.entries[index].is_end();

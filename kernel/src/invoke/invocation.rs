@@ -5,7 +5,6 @@ use core::ops::{Range, RangeInclusive};
 use abi::Method;
 
 use super::{Error, Failure, ensure};
-use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::Cap;
 use crate::ipc::{Buffer, ExtraCaps};
@@ -13,6 +12,7 @@ use crate::object::{Progress, Thread};
 use crate::slot::{RawCap, Slot};
 use crate::time::Microseconds;
 use crate::token::Ptr;
+use crate::{ExclusiveKernel, Kernel};
 
 /// An invocation.
 pub struct Invocation<A: Arch> {
@@ -112,10 +112,10 @@ impl<A: Arch> Invocation<A> {
     /// [`Failure::Preempted`].
     pub fn in_pieces(
         &self,
-        kernel: &mut Kernel<A>,
+        kernel: &mut ExclusiveKernel<A>,
         range: Range<usize>,
         size: (usize, usize),
-        mut action: impl FnMut(&mut Kernel<A>, Range<usize>),
+        mut action: impl FnMut(&mut ExclusiveKernel<A>, Range<usize>),
     ) -> Done {
         let (bytes, work) = size;
         let mut start = match core::mem::take(&mut kernel[self.caller].progress) {

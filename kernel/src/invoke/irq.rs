@@ -3,11 +3,11 @@
 use abi::{Method, Rights};
 
 use super::{Answer, Error, Failure, Invocation, Outcome, ensure};
-use crate::Kernel;
 use crate::arch::{Arch, Irq};
 use crate::cap::Cap;
 use crate::slot::Slot;
 use crate::token::Ptr;
+use crate::{ExclusiveKernel, Kernel};
 
 /// Whether no handler for this line can be issued now.
 pub(crate) fn is_taken<A: Arch>(kernel: &Kernel<A>, irq: Irq) -> bool {
@@ -48,7 +48,7 @@ impl<A: Arch> Invocation<A> {
     #[cfg_attr(target_os = "none", optimize(size))]
     pub fn find_irq_slot(
         &self,
-        kernel: &mut Kernel<A>,
+        kernel: &mut ExclusiveKernel<A>,
         irq: Irq,
         destination: (usize, usize),
     ) -> Result<Ptr<Slot<A>>, Failure> {
@@ -57,7 +57,7 @@ impl<A: Arch> Invocation<A> {
     }
 
     #[cfg_attr(target_os = "none", optimize(size))]
-    pub(super) fn invoke_irq_control(&self, kernel: &mut Kernel<A>) -> Outcome {
+    pub(super) fn invoke_irq_control(&self, kernel: &mut ExclusiveKernel<A>) -> Outcome {
         if self.method != Method::IrqIssueIrqHandler {
             return A::invoke_irq_control(kernel, self);
         }
@@ -69,7 +69,7 @@ impl<A: Arch> Invocation<A> {
         Ok(Answer::Nothing)
     }
 
-    pub(super) fn invoke_irq_handler(&self, kernel: &mut Kernel<A>, irq: Irq) -> Outcome {
+    pub(super) fn invoke_irq_handler(&self, kernel: &mut ExclusiveKernel<A>, irq: Irq) -> Outcome {
         match self.method {
             // The line may raise the interrupt again.
             Method::IrqAckIrq => kernel.arch.mask_interrupt(irq, false),

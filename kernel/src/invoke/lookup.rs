@@ -4,13 +4,13 @@ use abi::registers::{INFO, MESSAGE_REGISTERS};
 use abi::{MAX_EXTRA_CAPS, MessageInfo, Method};
 
 use super::{Answer, Error, Failure, Invocation, Missing, Outcome, Preempted, ensure, method};
-use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
 use crate::ipc::{Buffer, ExtraCaps};
 use crate::object::{Progress, Thread};
 use crate::slot::Slot;
 use crate::token::Ptr;
+use crate::{ExclusiveKernel, Kernel};
 
 /// The results of the lookups for an invocation.
 pub(crate) struct Invoked<A: Arch> {
@@ -135,11 +135,12 @@ impl<A: Arch> Invocation<A> {
     /// [`Failure::Preempted`].
     pub fn find_empty_slot(
         &self,
-        kernel: &mut Kernel<A>,
+        kernel: &mut ExclusiveKernel<A>,
         root: usize,
         (index, depth): (usize, usize),
     ) -> Result<Ptr<Slot<A>>, Failure> {
-        let slot = kernel.find_slot(self.extra_cap(kernel, root), index, depth, false)?;
+        let root = self.extra_cap(kernel, root);
+        let slot = kernel.find_slot(root, index, depth, false)?;
         ensure(kernel[slot].is_empty(), Error::DeleteFirst)?;
         Ok(slot)
     }

@@ -4,6 +4,7 @@
 //! performs the request, so that an operation that fails changes nothing.
 
 mod breakpoint;
+mod cancel_badged;
 mod cnode;
 mod deletion;
 mod domain;
@@ -25,7 +26,7 @@ pub use untyped::reset;
 
 use abi::Method;
 
-use crate::Kernel;
+use crate::ExclusiveKernel;
 use crate::arch::Arch;
 use crate::cap::Cap;
 use crate::slot::RawCap;
@@ -35,7 +36,7 @@ impl<A: Arch> Invocation<A> {
     ///
     /// # Errors
     /// The error for the caller, or [`Failure::Preempted`].
-    pub(crate) fn perform(&self, kernel: &mut Kernel<A>, cap: RawCap) -> Outcome {
+    pub(crate) fn perform(&self, kernel: &mut ExclusiveKernel<A>, cap: RawCap) -> Outcome {
         match Cap::decode(cap) {
             Cap::CNode(cnode) => self.invoke_cnode(kernel, cnode),
             Cap::Thread(thread) => self.invoke_thread(kernel, thread),
@@ -59,7 +60,11 @@ impl<A: Arch> Invocation<A> {
     /// # Errors
     /// As for [`Invocation::perform`].
     #[inline(always)]
-    pub(crate) fn perform_on_memory(&self, kernel: &mut Kernel<A>, cap: RawCap) -> Outcome {
+    pub(crate) fn perform_on_memory(
+        &self,
+        kernel: &mut ExclusiveKernel<A>,
+        cap: RawCap,
+    ) -> Outcome {
         match Cap::<A>::decode(cap) {
             Cap::Untyped(cap) => self.invoke_untyped(kernel, cap),
             _ => A::invoke(kernel, self, cap),

@@ -4,18 +4,18 @@ use abi::{Method, WORD_BITS};
 
 use super::thread::check_released;
 use super::{Answer, Done, Error, Invocation, Outcome, allow, ensure};
-use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::Cap;
 use crate::object::{Reply, SchedContext, Thread, YieldAnswer};
 use crate::sched::Readiness;
 use crate::time::{Microseconds, Ticks};
 use crate::token::Ptr;
+use crate::{ExclusiveKernel, Kernel};
 
 impl<A: Arch> Invocation<A> {
     pub(super) fn invoke_context(
         &self,
-        kernel: &mut Kernel<A>,
+        kernel: &mut ExclusiveKernel<A>,
         context: Ptr<SchedContext<A>>,
     ) -> Outcome {
         match self.method {
@@ -37,7 +37,7 @@ impl<A: Arch> Invocation<A> {
         Ok(Answer::Nothing)
     }
 
-    fn bind_context(&self, kernel: &mut Kernel<A>, context: Ptr<SchedContext<A>>) -> Done {
+    fn bind_context(&self, kernel: &mut ExclusiveKernel<A>, context: Ptr<SchedContext<A>>) -> Done {
         self.require(0, 1)?;
         match self.extra_cap(kernel, 0) {
             Cap::Thread(thread) => {
@@ -56,7 +56,11 @@ impl<A: Arch> Invocation<A> {
         Ok(())
     }
 
-    fn unbind_object(&self, kernel: &mut Kernel<A>, context: Ptr<SchedContext<A>>) -> Done {
+    fn unbind_object(
+        &self,
+        kernel: &mut ExclusiveKernel<A>,
+        context: Ptr<SchedContext<A>>,
+    ) -> Done {
         self.require(0, 1)?;
         match self.extra_cap(kernel, 0) {
             Cap::Thread(thread) => {
@@ -104,7 +108,7 @@ impl<A: Arch> Invocation<A> {
         Ok((target, Some(clock.first_tick(instant)), reply))
     }
 
-    fn yield_to(&self, kernel: &mut Kernel<A>, context: Ptr<SchedContext<A>>) -> Outcome {
+    fn yield_to(&self, kernel: &mut ExclusiveKernel<A>, context: Ptr<SchedContext<A>>) -> Outcome {
         let (target, timer, reply) = self.decode_yield_to(kernel, context)?;
         let answer = match timer {
             Some(_) => YieldAnswer::Long,
@@ -113,7 +117,7 @@ impl<A: Arch> Invocation<A> {
         let caller = self.caller;
         kernel.finish_pending_yield(context);
         kernel.cancel_yield_to(caller);
-        let answer_now = |kernel: &mut Kernel<A>| {
+        let answer_now = |kernel: &mut ExclusiveKernel<A>| {
             if self.is_call {
                 kernel.answer_yield(caller, context, answer);
             }

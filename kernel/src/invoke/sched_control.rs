@@ -5,7 +5,6 @@ use abi::sizes::refill_capacity;
 use abi::{MAX_CRITICALITY, Method, WORD_BITS, sched_context_flags};
 
 use super::{Answer, Error, Invocation, Outcome, ensure};
-use crate::Kernel;
 use crate::arch::Arch;
 use crate::budget::MAX_REFILLS;
 use crate::cap::Cap;
@@ -14,6 +13,7 @@ use crate::object::{ContextFlags, SchedContext};
 use crate::sched::{Readiness, work};
 use crate::time::{MIN_BUDGET, Microseconds, Ticks};
 use crate::token::Ptr;
+use crate::{ExclusiveKernel, Kernel};
 
 /// Replenishments that every scheduling context has.
 const BASE_REFILLS: usize = 2;
@@ -34,7 +34,11 @@ struct Configure<A: Arch> {
 }
 
 impl<A: Arch> Invocation<A> {
-    pub(super) fn invoke_sched_control(&self, kernel: &mut Kernel<A>, core: usize) -> Outcome {
+    pub(super) fn invoke_sched_control(
+        &self,
+        kernel: &mut ExclusiveKernel<A>,
+        core: usize,
+    ) -> Outcome {
         match self.method {
             Method::SchedControlConfigureFlags => self.configure_context(kernel, core),
             Method::SchedControlSetCriticalityLevel if cfg!(feature = "thresholds") => {
@@ -47,7 +51,7 @@ impl<A: Arch> Invocation<A> {
         }
     }
 
-    fn configure_context(&self, kernel: &mut Kernel<A>, core: usize) -> Outcome {
+    fn configure_context(&self, kernel: &mut ExclusiveKernel<A>, core: usize) -> Outcome {
         let request = self.decode_configure(kernel)?;
         // Both the checks, with their conversions of times, and what follows are long.
         kernel.preempt_after(work::CHECKS)?;
@@ -109,7 +113,7 @@ fn range(minimum: Microseconds, maximum: Microseconds) -> Error {
     Error::range(minimum.word(), maximum.word())
 }
 
-fn perform<A: Arch>(kernel: &mut Kernel<A>, request: &Configure<A>, core: usize) {
+fn perform<A: Arch>(kernel: &mut ExclusiveKernel<A>, request: &Configure<A>, core: usize) {
     let context = request.context;
     let thread = kernel[context].thread;
     let moves = CORES > 1 && usize::from(kernel[context].core) != core;

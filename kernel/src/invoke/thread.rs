@@ -5,14 +5,18 @@ use abi::{Method, Rights, thread_flags};
 
 use super::thread_spaces::Source;
 use super::{Answer, Done, Error, Invocation, Outcome, allow, ensure};
-use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
 use crate::object::{Membership, Progress, SchedContext, Thread, ThreadSlot};
 use crate::token::Ptr;
+use crate::{ExclusiveKernel, Kernel};
 
 impl<A: Arch> Invocation<A> {
-    pub(super) fn invoke_thread(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Outcome {
+    pub(super) fn invoke_thread(
+        &self,
+        kernel: &mut ExclusiveKernel<A>,
+        thread: Ptr<Thread<A>>,
+    ) -> Outcome {
         kernel.exclusive().stall_remote_thread(thread);
         match self.method {
             Method::TcbReadRegisters => return self.read_registers(kernel, thread),
@@ -70,7 +74,7 @@ impl<A: Arch> Invocation<A> {
     }
 
     #[cfg_attr(target_os = "none", optimize(size))]
-    fn read_registers(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Outcome {
+    fn read_registers(&self, kernel: &mut ExclusiveKernel<A>, thread: Ptr<Thread<A>>) -> Outcome {
         self.require(2, 0)?;
         let suspend = self.word(kernel, 0) & 1 != 0;
         let count = self.number_in(kernel, 1, 1..=COUNT)?;
@@ -89,7 +93,7 @@ impl<A: Arch> Invocation<A> {
         Ok(Answer::Written)
     }
 
-    fn write_registers(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Done {
+    fn write_registers(&self, kernel: &mut ExclusiveKernel<A>, thread: Ptr<Thread<A>>) -> Done {
         self.require(2, 0)?;
         let resume = self.word(kernel, 0) & 1 != 0;
         let count = self.word(kernel, 1);
@@ -110,7 +114,7 @@ impl<A: Arch> Invocation<A> {
     }
 
     #[cfg_attr(target_os = "none", optimize(size))]
-    fn copy_registers(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Done {
+    fn copy_registers(&self, kernel: &mut ExclusiveKernel<A>, thread: Ptr<Thread<A>>) -> Done {
         self.require(1, 1)?;
         let flags = self.word(kernel, 0);
         let source = self.first_thread(kernel)?;
@@ -176,7 +180,7 @@ impl<A: Arch> Invocation<A> {
     /// Replaces the capability in one of a thread's slots by a copy of extra capability `extra`, if there is one.
     pub(super) fn install(
         &self,
-        kernel: &mut Kernel<A>,
+        kernel: &mut ExclusiveKernel<A>,
         thread: Ptr<Thread<A>>,
         which: ThreadSlot,
         extra: usize,
@@ -189,7 +193,7 @@ impl<A: Arch> Invocation<A> {
         self.replace(kernel, thread, which, source)
     }
 
-    fn set_sched_params(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Done {
+    fn set_sched_params(&self, kernel: &mut ExclusiveKernel<A>, thread: Ptr<Thread<A>>) -> Done {
         self.require(2, 3)?;
         let max_priority = self.controlled_priority(kernel, 0)?;
         let priority = self.controlled_priority(kernel, 1)?;
@@ -227,7 +231,7 @@ impl<A: Arch> Invocation<A> {
     }
 
     #[cfg_attr(target_os = "none", optimize(size))]
-    fn bind_notification(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Done {
+    fn bind_notification(&self, kernel: &mut ExclusiveKernel<A>, thread: Ptr<Thread<A>>) -> Done {
         self.require(0, 1)?;
         allow(kernel[thread].bound_notification.is_none())?;
         let Cap::Notification(cap) = self.extra_cap(kernel, 0) else {
@@ -242,7 +246,7 @@ impl<A: Arch> Invocation<A> {
     }
 
     #[cfg_attr(target_os = "none", optimize(size))]
-    fn set_flags(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Outcome {
+    fn set_flags(&self, kernel: &mut ExclusiveKernel<A>, thread: Ptr<Thread<A>>) -> Outcome {
         self.require(2, 0)?;
         let clear = self.word(kernel, 0);
         let set = self.word(kernel, 1) & thread_flags::MASK;
@@ -255,12 +259,12 @@ impl<A: Arch> Invocation<A> {
 }
 
 /// If the thread is current on its core, makes that core load the changed registers at kernel exit.
-pub(super) fn reload_if_current<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) {
+pub(super) fn reload_if_current<A: Arch>(kernel: &mut ExclusiveKernel<A>, thread: Ptr<Thread<A>>) {
     let owner = kernel.owning_core(thread);
     owner.core.reload |= owner.core.current == Some(thread);
 }
 
-fn set_priority<A: Arch>(kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>, priority: u8) {
+fn set_priority<A: Arch>(kernel: &mut ExclusiveKernel<A>, thread: Ptr<Thread<A>>, priority: u8) {
     kernel.trace_priority(thread, priority);
     match kernel[thread].membership {
         Membership::Waiting => kernel.requeue_waiting(thread, priority),

@@ -4,13 +4,13 @@ use abi::IPC_BUFFER_BITS;
 
 use super::thread::reload_if_current;
 use super::{Done, Error, Invocation, allow, ensure};
-use crate::Kernel;
 use crate::arch::{Arch, ArchCap};
 use crate::cap::Cap;
 use crate::object::{Thread, ThreadSlot, thread_slot};
 use crate::sched::work;
 use crate::slot::{RawCap, Slot};
 use crate::token::Ptr;
+use crate::{ExclusiveKernel, Kernel};
 
 /// A capability to be installed in a thread: its source slot, its value there, and the value to install.
 pub(super) struct Source<A: Arch> {
@@ -21,7 +21,11 @@ pub(super) struct Source<A: Arch> {
 
 impl<A: Arch> Invocation<A> {
     /// `TCB_Configure`: capability space, address space and IPC buffer.
-    pub(super) fn configure_thread(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Done {
+    pub(super) fn configure_thread(
+        &self,
+        kernel: &mut ExclusiveKernel<A>,
+        thread: Ptr<Thread<A>>,
+    ) -> Done {
         self.require(3, 3)?;
         let address = self.word(kernel, 2);
         let buffer = self.decode_buffer(kernel, address, 2)?;
@@ -33,7 +37,11 @@ impl<A: Arch> Invocation<A> {
 
     /// `TCB_SetSpace`: capability space, address space and fault handler.
     #[cfg_attr(target_os = "none", optimize(size))]
-    pub(super) fn set_space(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Done {
+    pub(super) fn set_space(
+        &self,
+        kernel: &mut ExclusiveKernel<A>,
+        thread: Ptr<Thread<A>>,
+    ) -> Done {
         self.require(2, 3)?;
         let (cspace, vspace) = self.decode_spaces(kernel, thread, 1)?;
         self.check_handler(kernel, 0)?;
@@ -43,7 +51,11 @@ impl<A: Arch> Invocation<A> {
     }
 
     /// `TCB_SetIPCBuffer`.
-    pub(super) fn set_buffer(&self, kernel: &mut Kernel<A>, thread: Ptr<Thread<A>>) -> Done {
+    pub(super) fn set_buffer(
+        &self,
+        kernel: &mut ExclusiveKernel<A>,
+        thread: Ptr<Thread<A>>,
+    ) -> Done {
         self.require(1, 1)?;
         let address = self.word(kernel, 0);
         let buffer = self.decode_buffer(kernel, address, 0)?;
@@ -53,7 +65,7 @@ impl<A: Arch> Invocation<A> {
     /// The buffer's frame in extra capability `extra`; address 0 means no buffer.
     fn decode_buffer(
         &self,
-        kernel: &mut Kernel<A>,
+        kernel: &mut ExclusiveKernel<A>,
         address: usize,
         extra: usize,
     ) -> Result<Option<Source<A>>, Error> {
@@ -74,7 +86,7 @@ impl<A: Arch> Invocation<A> {
     /// The roots in extra capabilities `first` and `first + 1`; message words 0 and 1 are their data.
     fn decode_spaces(
         &self,
-        kernel: &mut Kernel<A>,
+        kernel: &mut ExclusiveKernel<A>,
         thread: Ptr<Thread<A>>,
         first: usize,
     ) -> Result<(Source<A>, Source<A>), Error> {
@@ -93,7 +105,7 @@ impl<A: Arch> Invocation<A> {
     #[inline(always)]
     fn derive_extra(
         &self,
-        kernel: &mut Kernel<A>,
+        kernel: &mut ExclusiveKernel<A>,
         extra: usize,
         data: usize,
     ) -> Result<Source<A>, Error> {
@@ -110,7 +122,7 @@ impl<A: Arch> Invocation<A> {
 
     fn set_spaces(
         &self,
-        kernel: &mut Kernel<A>,
+        kernel: &mut ExclusiveKernel<A>,
         thread: Ptr<Thread<A>>,
         cspace: Source<A>,
         vspace: Source<A>,
@@ -123,7 +135,7 @@ impl<A: Arch> Invocation<A> {
 
     fn perform_buffer(
         &self,
-        kernel: &mut Kernel<A>,
+        kernel: &mut ExclusiveKernel<A>,
         thread: Ptr<Thread<A>>,
         address: usize,
         buffer: Option<Source<A>>,
@@ -138,7 +150,7 @@ impl<A: Arch> Invocation<A> {
     /// former has not deleted its source or the capability to the thread as well.
     pub(super) fn replace(
         &self,
-        kernel: &mut Kernel<A>,
+        kernel: &mut ExclusiveKernel<A>,
         thread: Ptr<Thread<A>>,
         which: ThreadSlot,
         source: Option<Source<A>>,

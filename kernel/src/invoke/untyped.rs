@@ -13,7 +13,7 @@ use abi::sizes::{
 use abi::{GuardData, LookupFailure, Method, ObjectType, RETYPE_LIMIT, WORD_BITS};
 
 use super::{Answer, Done, Error, Failure, Invocation, Outcome, allow, ensure};
-use crate::Kernel;
+use crate::ExclusiveKernel;
 use crate::arch::{Arch, ArchCap, PhysAddr};
 use crate::cap::{BadgedCap, CNode, Cap, UntypedCap};
 use crate::object::{Endpoint, Notification, Progress, Reply, SchedContext, Thread};
@@ -38,7 +38,11 @@ struct Retype<A: Arch> {
 }
 
 impl<A: Arch> Invocation<A> {
-    pub(super) fn invoke_untyped(&self, kernel: &mut Kernel<A>, untyped: UntypedCap) -> Outcome {
+    pub(super) fn invoke_untyped(
+        &self,
+        kernel: &mut ExclusiveKernel<A>,
+        untyped: UntypedCap,
+    ) -> Outcome {
         allow(self.method == Method::UntypedRetype)?;
         let done = match kernel[self.caller].progress {
             Progress::Retype { untyped, done } if untyped == self.slot => done,
@@ -52,7 +56,7 @@ impl<A: Arch> Invocation<A> {
         outcome
     }
 
-    fn retype(&self, kernel: &mut Kernel<A>, untyped: UntypedCap, done: usize) -> Outcome {
+    fn retype(&self, kernel: &mut ExclusiveKernel<A>, untyped: UntypedCap, done: usize) -> Outcome {
         let request = self.decode_retype(kernel, untyped, done)?;
         // The checks for one object in cleared memory are short.
         if request.reset || request.count > 1 {
@@ -69,7 +73,7 @@ impl<A: Arch> Invocation<A> {
     #[inline(always)]
     fn decode_retype(
         &self,
-        kernel: &mut Kernel<A>,
+        kernel: &mut ExclusiveKernel<A>,
         untyped: UntypedCap,
         done: usize,
     ) -> Result<Retype<A>, Failure> {
@@ -125,13 +129,14 @@ impl<A: Arch> Invocation<A> {
     }
 
     /// The CNode that receives the new capabilities.
-    fn destination(&self, kernel: &mut Kernel<A>) -> Result<CNode<A>, Failure> {
+    fn destination(&self, kernel: &mut ExclusiveKernel<A>) -> Result<CNode<A>, Failure> {
         let root = self.extra_cap(kernel, 0);
         let depth = self.word(kernel, 3);
         let cap = if depth == 0 {
             root
         } else {
-            let slot = kernel.find_slot(root, self.word(kernel, 2), depth, false)?;
+            let index = self.word(kernel, 2);
+            let slot = kernel.find_slot(root, index, depth, false)?;
             kernel[slot].cap()
         };
         match cap {
@@ -142,7 +147,7 @@ impl<A: Arch> Invocation<A> {
 
     fn create_objects(
         &self,
-        kernel: &mut Kernel<A>,
+        kernel: &mut ExclusiveKernel<A>,
         mut untyped: UntypedCap,
         request: &Retype<A>,
     ) -> Done {
@@ -171,7 +176,11 @@ impl<A: Arch> Invocation<A> {
 }
 
 /// Checks that the slots for the new capabilities are empty.
-fn require_empty<A: Arch>(kernel: &mut Kernel<A>, cnode: CNode<A>, slots: Range<usize>) -> Done {
+fn require_empty<A: Arch>(
+    kernel: &mut ExclusiveKernel<A>,
+    cnode: CNode<A>,
+    slots: Range<usize>,
+) -> Done {
     /// Slots between two preemption points.
     const PIECE: usize = 64;
     let mut start = slots.start;
@@ -206,7 +215,7 @@ fn object_bits<A: Arch>(kind: ObjectType, size_bits: usize) -> usize {
 /// # Errors
 /// [`Failure::Preempted`].
 pub fn reset<A: Arch>(
-    kernel: &mut Kernel<A>,
+    kernel: &mut ExclusiveKernel<A>,
     slot: Ptr<Slot<A>>,
     untyped: &mut UntypedCap,
 ) -> Done {
@@ -245,7 +254,7 @@ fn clear<A: Arch>(untyped: &UntypedCap, start: usize) {
     A::clean_new_memory(address, used);
 }
 
-impl<A: Arch> Kernel<A> {
+impl<A: Arch> ExclusiveKernel<A> {
     /// Creates one object in cleared memory. Returns its capability, packed.
     fn create_object(&mut self, request: &Retype<A>, address: PhysAddr, device: bool) -> RawCap {
         let cap = match request.kind {

@@ -12,16 +12,15 @@ use crate::token::Ptr;
 pub struct Exclusive<'k, A: Arch>(&'k mut Scheduler<A>);
 
 impl<A: Arch> Scheduler<A> {
-    /// This core, which is in exclusive mode: its entry is not core-local.
+    /// This core in exclusive mode, for an access to an object that another core owns: the module `entry::local` has
+    /// decided by the owning cores of objects, which types do not know, that the entry is not core-local. Where no owning
+    /// core decides, `ExclusiveKernel` is the type of this core in exclusive mode.
     ///
     /// # Panics
-    /// If it is in shared mode. This is the one place where the mode is checked.
+    /// If it is in shared mode.
     #[inline(always)]
-    pub fn exclusive(&mut self) -> Exclusive<'_, A> {
-        assert!(
-            self.entry_lock.is_exclusive(),
-            "a remote access needs exclusive mode"
-        );
+    pub(super) fn remote(&mut self) -> Exclusive<'_, A> {
+        self.entry_lock.assert_exclusive();
         Exclusive(self)
     }
 
@@ -36,6 +35,15 @@ impl<A: Arch> Scheduler<A> {
 }
 
 impl<'k, A: Arch> Exclusive<'k, A> {
+    /// A core in exclusive mode.
+    ///
+    /// # Safety
+    /// It is.
+    #[inline(always)]
+    pub(crate) const unsafe fn new(scheduler: &'k mut Scheduler<A>) -> Self {
+        Self(scheduler)
+    }
+
     /// The scheduler of another core.
     fn other(self, core: usize) -> &'k mut Scheduler<A> {
         debug_assert_ne!(core, self.0.core.id);

@@ -99,7 +99,7 @@ pub struct Core<A: Arch> {
     pub(crate) raises_once: bool,
     /// Whether entries are measured or traced; see `usage`.
     is_observed: bool,
-    /// How many badge cancellations have begun; see `ipc::cancel_badged`.
+    /// How many badge cancellations have begun; see `invoke::cancel_badged`.
     pub(crate) cancels: u64,
     domain: DomainTime,
     pub(crate) ready: ReadyQueues<A>,

@@ -28,7 +28,7 @@ impl<A: Arch> Scheduler<A> {
         if self.is_own_core(core) {
             return self;
         }
-        self.exclusive().access(core)
+        self.remote().access(core)
     }
 
     /// The scheduler of the owning core of a thread.
@@ -49,9 +49,7 @@ impl<A: Arch> Scheduler<A> {
     pub(crate) fn charge_remote_current(&mut self, context: Ptr<SchedContext<A>>) {
         let core = usize::from(self[context].core);
         if !self.is_own_core(core) {
-            self.exclusive()
-                .access(core)
-                .detach_current_context(context);
+            self.remote().access(core).detach_current_context(context);
         }
     }
 
@@ -88,7 +86,7 @@ impl<A: Arch> Scheduler<A> {
             return;
         }
         self.trace_thread_migrated(thread, core);
-        self.exclusive().detach_thread(thread);
+        self.remote().detach_thread(thread);
         self[thread].core = core;
         // The object at which it is blocked now has a waiting thread of another core.
         match self[thread].state {

@@ -202,7 +202,10 @@ impl<A: Arch> Kernel<A> {
             {
                 Err(Error::InvalidCapability(0).into())
             }
-            _ => invoked.invocation(thread, flags.call).perform(self, cap),
+            // A thread invokes such an object only in exclusive mode (`entry::local`).
+            _ => invoked
+                .invocation(thread, flags.call)
+                .perform(self.in_exclusive_mode(), cap),
         };
         match outcome {
             Err(Failure::Preempted) => return Err(Preempted),

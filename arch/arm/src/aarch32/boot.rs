@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use abi::Rights;
 use abi::sizes::ASID_POOL_BITS;
-use kernel::Kernel;
+use kernel::ExclusiveKernel;
 use kernel::arch::{BootSpace, PhysAddr};
 use kernel::boot::BootAllocator;
 
@@ -22,7 +22,7 @@ const INITIAL_POOL: usize = 0;
 /// Makes the initial address space, with all tables that `range` needs.
 #[cfg_attr(target_os = "none", optimize(size))]
 pub fn boot_space<A: Aarch32>(
-    kernel: &mut Kernel<A>,
+    kernel: &mut ExclusiveKernel<A>,
     boot: &mut BootAllocator<A>,
     range: Range<usize>,
 ) -> BootSpace<Capability> {

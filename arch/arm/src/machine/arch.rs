@@ -3,7 +3,6 @@
 use core::ops::Range;
 
 use abi::ObjectType;
-use kernel::Kernel;
 use kernel::arch::{Arch, BootSpace, Exit, Irq, PhysAddr, UserContext};
 use kernel::boot::BootAllocator;
 use kernel::cap::RawCap;
@@ -12,6 +11,7 @@ use kernel::object::{Breakpoint, BreakpointNumbers, Thread};
 use kernel::sched::Scheduler;
 use kernel::time::{Clock, Ticks};
 use kernel::token::Ptr;
+use kernel::{ExclusiveKernel, Kernel};
 
 use super::{ExecutionState, Machine, debug, fpu, invoke, panic};
 use crate::cap::{Capability, Format, Size};
@@ -169,16 +169,23 @@ impl<V: ExecutionState, P: Platform> Arch for Machine<V, P> {
         Capability::create(kind, address, device)
     }
 
-    fn finalise(kernel: &mut Kernel<Self>, cap: Capability<V::Format>, last: bool) {
+    fn finalise(kernel: &mut ExclusiveKernel<Self>, cap: Capability<V::Format>, last: bool) {
         invoke::finalise(kernel, cap, last);
     }
 
     #[inline(always)]
-    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>, cap: RawCap) -> Outcome {
+    fn invoke(
+        kernel: &mut ExclusiveKernel<Self>,
+        invocation: &Invocation<Self>,
+        cap: RawCap,
+    ) -> Outcome {
         invoke::invoke(kernel, invocation, cap)
     }
 
-    fn invoke_irq_control(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>) -> Outcome {
+    fn invoke_irq_control(
+        kernel: &mut ExclusiveKernel<Self>,
+        invocation: &Invocation<Self>,
+    ) -> Outcome {
         irq_control::invoke(kernel, invocation)
     }
 
@@ -193,7 +200,7 @@ impl<V: ExecutionState, P: Platform> Arch for Machine<V, P> {
     }
 
     fn boot_space(
-        kernel: &mut Kernel<Self>,
+        kernel: &mut ExclusiveKernel<Self>,
         boot: &mut BootAllocator<Self>,
         range: Range<usize>,
     ) -> BootSpace<Capability<V::Format>> {

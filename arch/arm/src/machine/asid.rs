@@ -2,7 +2,7 @@
 
 use abi::Method;
 use abi::sizes::ASID_POOL_BITS;
-use kernel::Kernel;
+use kernel::ExclusiveKernel;
 use kernel::arch::PhysAddr;
 use kernel::cap::{Cap, UntypedCap};
 use kernel::invoke::{Answer, Error, Failure, Invocation, Outcome, allow, ensure, reset};
@@ -14,7 +14,7 @@ use crate::platform::Platform;
 use crate::spaces::AddressSpaces;
 
 pub(super) fn invoke_control<V: ExecutionState, P: Platform>(
-    kernel: &mut Kernel<Machine<V, P>>,
+    kernel: &mut ExclusiveKernel<Machine<V, P>>,
     invocation: &Invocation<Machine<V, P>>,
 ) -> Outcome {
     allow(invocation.method == Method::ArmAsidControlMakePool)?;
@@ -45,7 +45,7 @@ pub(super) fn invoke_control<V: ExecutionState, P: Platform>(
 }
 
 pub(super) fn invoke_pool<V: ExecutionState, P: Platform>(
-    kernel: &mut Kernel<Machine<V, P>>,
+    kernel: &mut ExclusiveKernel<Machine<V, P>>,
     invocation: &Invocation<Machine<V, P>>,
     pool: usize,
     address: PhysAddr,
@@ -77,7 +77,7 @@ pub(super) fn invoke_pool<V: ExecutionState, P: Platform>(
 
 /// The first unused identifier of a pool. Searching a pool takes long, so there are preemption points.
 fn free_asid<V: ExecutionState, P: Platform>(
-    kernel: &mut Kernel<Machine<V, P>>,
+    kernel: &mut ExclusiveKernel<Machine<V, P>>,
     pool: usize,
 ) -> Result<<V::Format as Format>::Asid, Failure> {
     /// Identifiers between two preemption points.

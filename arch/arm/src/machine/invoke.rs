@@ -2,10 +2,10 @@
 //! The order of checks is part of the user interface.
 
 use abi::Method;
-use kernel::Kernel;
 use kernel::arch::{ArchCap, PhysAddr};
 use kernel::cap::RawCap;
 use kernel::invoke::{Answer, Invocation, Outcome, allow};
+use kernel::{ExclusiveKernel, Kernel};
 
 use super::{ExecutionState, Machine, asid, pages, vspace};
 use crate::cap::{Capability, Format};
@@ -16,7 +16,7 @@ use crate::spaces::Remote;
 /// Performs an invocation.
 #[inline(always)]
 pub(super) fn invoke<V: ExecutionState, P: Platform>(
-    kernel: &mut Kernel<Machine<V, P>>,
+    kernel: &mut ExclusiveKernel<Machine<V, P>>,
     invocation: &Invocation<Machine<V, P>>,
     cap: RawCap,
 ) -> Outcome {
@@ -54,7 +54,7 @@ fn smc<V: ExecutionState, P: Platform>(
 
 /// Undoes the effects of a capability that is deleted; `last`: no other refers to the object.
 pub(super) fn finalise<V: ExecutionState, P: Platform>(
-    kernel: &mut Kernel<Machine<V, P>>,
+    kernel: &mut ExclusiveKernel<Machine<V, P>>,
     cap: Capability<V::Format>,
     last: bool,
 ) {
@@ -75,7 +75,7 @@ pub(super) fn finalise<V: ExecutionState, P: Platform>(
 
 /// Takes back the identifier of a root that is being deleted.
 fn release<V: ExecutionState, P: Platform>(
-    kernel: &mut Kernel<Machine<V, P>>,
+    kernel: &mut ExclusiveKernel<Machine<V, P>>,
     asid: <V::Format as Format>::Asid,
     root: PhysAddr,
 ) {
@@ -91,7 +91,7 @@ fn release<V: ExecutionState, P: Platform>(
 
 /// Removes a pool with all its address spaces.
 fn remove_pool<V: ExecutionState, P: Platform>(
-    kernel: &mut Kernel<Machine<V, P>>,
+    kernel: &mut ExclusiveKernel<Machine<V, P>>,
     pool: usize,
     address: PhysAddr,
 ) {
@@ -108,7 +108,7 @@ fn remove_pool<V: ExecutionState, P: Platform>(
 /// Makes other cores switch away from address spaces, if any of them has one loaded. No core can load
 /// another one meanwhile, as this core is in exclusive mode.
 fn leave_elsewhere<V: ExecutionState, P: Platform>(
-    kernel: &mut Kernel<Machine<V, P>>,
+    kernel: &mut ExclusiveKernel<Machine<V, P>>,
     remote: Remote<V::Format>,
 ) {
     let this = kernel.core.id;

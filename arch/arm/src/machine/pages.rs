@@ -1,7 +1,7 @@
 //! Methods of frames and page tables. The order of checks is part of the user interface.
 
 use abi::Method;
-use kernel::Kernel;
+use kernel::ExclusiveKernel;
 use kernel::arch::{ArchCap, PhysAddr};
 use kernel::cap::{Cap, RawCap};
 use kernel::invoke::{Answer, Error, Invocation, Outcome, ensure};
@@ -14,7 +14,7 @@ use crate::platform::Platform;
 /// Performs a method of a frame, given by its packed capability.
 #[inline(never)]
 pub(super) fn invoke_frame<V: ExecutionState, P: Platform>(
-    kernel: &mut Kernel<Machine<V, P>>,
+    kernel: &mut ExclusiveKernel<Machine<V, P>>,
     invocation: &Invocation<Machine<V, P>>,
     cap: RawCap,
 ) -> Outcome {
@@ -45,7 +45,7 @@ pub(super) fn invoke_frame<V: ExecutionState, P: Platform>(
 
 /// Performs a method of a page table.
 pub(super) fn invoke_table<V: ExecutionState, P: Platform>(
-    kernel: &mut Kernel<Machine<V, P>>,
+    kernel: &mut ExclusiveKernel<Machine<V, P>>,
     invocation: &Invocation<Machine<V, P>>,
     table: PhysAddr,
     mapping: Option<Mapping<V::Format>>,

@@ -10,7 +10,7 @@ use kernel::invoke::{Error, Invocation, Outcome};
 use kernel::object::Thread;
 use kernel::sched::Scheduler;
 use kernel::token::Ptr;
-use kernel::{Kernel, Kernels};
+use kernel::{ExclusiveKernel, Kernels};
 
 use super::Machine;
 use crate::breakpoints::{self, Registers, Stepping};
@@ -96,7 +96,7 @@ pub trait ExecutionState: Sized + 'static {
 
     /// Makes the initial address space, with all tables that `range` needs.
     fn boot_space<P: Platform>(
-        kernel: &mut Kernel<Machine<Self, P>>,
+        kernel: &mut ExclusiveKernel<Machine<Self, P>>,
         boot: &mut BootAllocator<Machine<Self, P>>,
         range: Range<usize>,
     ) -> BootSpace<Capability<Self::Format>>;
@@ -179,7 +179,7 @@ pub trait ExecutionState: Sized + 'static {
     /// # Errors
     /// The identifier of the root is not in use any more, or belongs to another address space.
     fn mapped_at<P: Platform>(
-        kernel: &mut Kernel<Machine<Self, P>>,
+        kernel: &mut ExclusiveKernel<Machine<Self, P>>,
         root: Root<Self::Format>,
         address: usize,
     ) -> Result<Option<(usize, bool)>, Error>;
@@ -189,7 +189,7 @@ pub trait ExecutionState: Sized + 'static {
     /// # Errors
     /// The error that is reported to the caller.
     fn map_page<P: Platform>(
-        kernel: &mut Kernel<Machine<Self, P>>,
+        kernel: &mut ExclusiveKernel<Machine<Self, P>>,
         invocation: &Invocation<Machine<Self, P>>,
         frame: FrameCap<Self::Format>,
     ) -> Outcome;
@@ -200,14 +200,14 @@ pub trait ExecutionState: Sized + 'static {
     /// # Errors
     /// As for [`ExecutionState::map_page`].
     fn cache_range<P: Platform>(
-        kernel: &mut Kernel<Machine<Self, P>>,
+        kernel: &mut ExclusiveKernel<Machine<Self, P>>,
         frame: &FrameCap<Self::Format>,
         offsets: Range<usize>,
     ) -> Result<CacheRange<Self::Format>, Error>;
 
     /// Unmaps a frame from the address space in which it was mapped, if it still is.
     fn unmap_page<P: Platform>(
-        kernel: &mut Kernel<Machine<Self, P>>,
+        kernel: &mut ExclusiveKernel<Machine<Self, P>>,
         frame: &FrameCap<Self::Format>,
     );
 
@@ -217,7 +217,7 @@ pub trait ExecutionState: Sized + 'static {
     /// # Errors
     /// As for [`ExecutionState::map_page`].
     fn map_table<P: Platform>(
-        kernel: &mut Kernel<Machine<Self, P>>,
+        kernel: &mut ExclusiveKernel<Machine<Self, P>>,
         root: Root<Self::Format>,
         table: PhysAddr,
         address: usize,
@@ -232,7 +232,7 @@ pub trait ExecutionState: Sized + 'static {
 
     /// Unmaps a page table from the address space in which it was mapped, if it still is.
     fn unmap_table<P: Platform>(
-        kernel: &mut Kernel<Machine<Self, P>>,
+        kernel: &mut ExclusiveKernel<Machine<Self, P>>,
         address: PhysAddr,
         mapping: Mapping<Self::Format>,
     );

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use kernel::Kernel;
+use kernel::ExclusiveKernel;
 use kernel::arch::PhysAddr;
 use kernel::invoke::{Answer, Error, Invocation, Outcome, allow, ensure};
 use kernel::object::Progress;
@@ -14,7 +14,7 @@ use crate::platform::Platform;
 use crate::spaces::AddressSpaces;
 
 pub(super) fn invoke<V: ExecutionState, P: Platform>(
-    kernel: &mut Kernel<Machine<V, P>>,
+    kernel: &mut ExclusiveKernel<Machine<V, P>>,
     invocation: &Invocation<Machine<V, P>>,
     address: PhysAddr,
     asid: Option<<V::Format as Format>::Asid>,
@@ -38,7 +38,7 @@ pub(super) fn invoke<V: ExecutionState, P: Platform>(
 /// Performs a cache operation on addresses of an address space, with preemption points. `writable`: whether
 /// users may write there, as invalidation changes the content of memory.
 pub(super) fn maintain<V: ExecutionState, P: Platform>(
-    kernel: &mut Kernel<Machine<V, P>>,
+    kernel: &mut ExclusiveKernel<Machine<V, P>>,
     invocation: &Invocation<Machine<V, P>>,
     asid: <V::Format as Format>::Asid,
     (operation, range): (CacheOperation, Range<usize>),

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use abi::Rights;
 use arch_arm::cap::{INVALID_ROOT, Root, Size};
-use kernel::Kernel;
+use kernel::ExclusiveKernel;
 use kernel::cap::Cap;
 use kernel::invoke::{Answer, Error, Invocation, Outcome, ensure};
 
@@ -20,7 +20,7 @@ use crate::{Armv8, Platform};
 /// Maps a frame.
 #[inline(always)]
 pub(crate) fn map<P: Platform>(
-    kernel: &mut Kernel<Armv8<P>>,
+    kernel: &mut ExclusiveKernel<Armv8<P>>,
     invocation: &Invocation<Armv8<P>>,
     frame: FrameCap,
 ) -> Outcome {

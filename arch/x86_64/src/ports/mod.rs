@@ -8,9 +8,9 @@ mod issued;
 pub use issued::IssuedPorts;
 
 use abi::Method;
-use kernel::Kernel;
 use kernel::cap::Cap as AnyCap;
 use kernel::invoke::{Answer, Error, Invocation, Outcome, allow, ensure};
+use kernel::{ExclusiveKernel, Kernel};
 use x86_64::instructions::port::Port;
 
 use crate::cap::{Cap, PortsCap};
@@ -22,7 +22,7 @@ use crate::{Platform, X86_64};
 /// As specified by the ABI.
 #[cfg_attr(target_os = "none", optimize(size))]
 pub fn invoke_control<P: Platform>(
-    kernel: &mut Kernel<X86_64<P>>,
+    kernel: &mut ExclusiveKernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,
 ) -> Outcome {
     allow(invocation.method == Method::X86IoPortControlIssue)?;

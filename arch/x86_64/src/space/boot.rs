@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use abi::Rights;
 use abi::sizes::ASID_POOL_BITS;
-use kernel::Kernel;
+use kernel::ExclusiveKernel;
 use kernel::arch::{BootSpace, PhysAddr};
 use kernel::boot::BootAllocator;
 use kernel::sched::Scheduler;
@@ -23,7 +23,7 @@ const TABLE_BITS: usize = 12;
 /// If the allocator does, which can happen only at boot.
 #[cfg_attr(target_os = "none", optimize(size))]
 pub fn boot_space<P: Platform>(
-    kernel: &mut Kernel<X86_64<P>>,
+    kernel: &mut ExclusiveKernel<X86_64<P>>,
     boot: &mut BootAllocator<X86_64<P>>,
     range: Range<usize>,
 ) -> BootSpace<Cap> {

@@ -2,7 +2,7 @@
 
 use abi::sizes::ASID_POOL_BITS;
 use abi::{LookupFailure, Method};
-use kernel::Kernel;
+use kernel::ExclusiveKernel;
 use kernel::cap::{Cap as AnyCap, UntypedCap};
 use kernel::invoke::{Answer, Error, Failure, Invocation, Outcome, allow, ensure, reset};
 use kernel::sched::{Scheduler, work};
@@ -17,7 +17,7 @@ use crate::{Platform, X86_64};
 /// # Errors
 /// As specified by the ABI.
 pub fn invoke_control<P: Platform>(
-    kernel: &mut Kernel<X86_64<P>>,
+    kernel: &mut ExclusiveKernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,
 ) -> Outcome {
     allow(invocation.method == Method::X86AsidControlMakePool)?;
@@ -56,7 +56,7 @@ pub fn invoke_control<P: Platform>(
 /// # Errors
 /// As specified by the ABI.
 pub fn invoke_pool<P: Platform>(
-    kernel: &mut Kernel<X86_64<P>>,
+    kernel: &mut ExclusiveKernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,
     cap: PoolCap,
 ) -> Outcome {
@@ -87,7 +87,10 @@ pub fn invoke_pool<P: Platform>(
 }
 
 /// The first unused identifier of a pool. Searching a pool takes long, so there are preemption points.
-fn free_asid<P: Platform>(kernel: &mut Kernel<X86_64<P>>, place: usize) -> Result<Asid, Failure> {
+fn free_asid<P: Platform>(
+    kernel: &mut ExclusiveKernel<X86_64<P>>,
+    place: usize,
+) -> Result<Asid, Failure> {
     /// Identifiers between two preemption points.
     const PIECE: usize = 32;
     for first in (0..POOL_SIZE).step_by(PIECE) {

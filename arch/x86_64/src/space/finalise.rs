@@ -1,6 +1,6 @@
 //! The effects on address spaces of deleting capabilities.
 
-use kernel::Kernel;
+use kernel::ExclusiveKernel;
 use kernel::sched::CORES;
 use kernel::token::Ptr;
 
@@ -10,7 +10,7 @@ use crate::paging::{PageTable, window};
 use crate::{Platform, X86_64};
 
 /// Undoes the effects of a capability that is deleted; `last`: no other refers to the object.
-pub fn finalise<P: Platform>(kernel: &mut Kernel<X86_64<P>>, cap: Cap, last: bool) {
+pub fn finalise<P: Platform>(kernel: &mut ExclusiveKernel<X86_64<P>>, cap: Cap, last: bool) {
     match cap {
         // Every frame capability has a mapping of its own.
         Cap::Frame(cap) => frame::take_out(kernel, cap),
@@ -28,7 +28,7 @@ pub fn finalise<P: Platform>(kernel: &mut Kernel<X86_64<P>>, cap: Cap, last: boo
     }
 }
 
-fn give_up_identifier<P: Platform>(kernel: &mut Kernel<X86_64<P>>, cap: RootCap) {
+fn give_up_identifier<P: Platform>(kernel: &mut ExclusiveKernel<X86_64<P>>, cap: RootCap) {
     let Some(asid) = cap.asid else { return };
     // SAFETY: the object exists until this returns.
     let root: Ptr<PageTable> = unsafe { window::object(cap.address) };
@@ -43,7 +43,7 @@ fn give_up_identifier<P: Platform>(kernel: &mut Kernel<X86_64<P>>, cap: RootCap)
     leave(kernel, cap.address);
 }
 
-fn remove_pool<P: Platform>(kernel: &mut Kernel<X86_64<P>>, cap: PoolCap) {
+fn remove_pool<P: Platform>(kernel: &mut ExclusiveKernel<X86_64<P>>, cap: PoolCap) {
     let is_there = kernel
         .arch
         .asids

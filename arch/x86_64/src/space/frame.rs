@@ -1,7 +1,7 @@
 //! Frames in address spaces.
 
 use abi::{Method, Rights};
-use kernel::Kernel;
+use kernel::ExclusiveKernel;
 use kernel::arch::ArchCap;
 use kernel::cap::{Cap as AnyCap, RawCap};
 use kernel::invoke::{Answer, Error, Invocation, Outcome, ensure};
@@ -17,7 +17,7 @@ use crate::{Platform, X86_64};
 /// As specified by the ABI.
 #[inline(never)]
 pub fn invoke<P: Platform>(
-    kernel: &mut Kernel<X86_64<P>>,
+    kernel: &mut ExclusiveKernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,
     cap: RawCap,
 ) -> Outcome {
@@ -42,7 +42,7 @@ pub fn invoke<P: Platform>(
 
 #[inline(always)]
 fn map<P: Platform>(
-    kernel: &mut Kernel<X86_64<P>>,
+    kernel: &mut ExclusiveKernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,
     cap: FrameCap,
 ) -> Outcome {
@@ -108,7 +108,7 @@ pub(super) fn entry(cap: &FrameCap, rights: Rights, attributes: usize) -> Entry 
 }
 
 /// Unmaps a frame, if the mapping of this capability still exists.
-pub(super) fn take_out<P: Platform>(kernel: &mut Kernel<X86_64<P>>, cap: FrameCap) {
+pub(super) fn take_out<P: Platform>(kernel: &mut ExclusiveKernel<X86_64<P>>, cap: FrameCap) {
     let Some(mapping) = cap.mapping else { return };
     let Some(root) = root_of(kernel, mapping.asid) else {
         return;

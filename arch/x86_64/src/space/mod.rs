@@ -19,11 +19,11 @@ pub use frame::invoke as invoke_frame;
 pub use table::invoke as invoke_table;
 
 use abi::LookupFailure;
-use kernel::Kernel;
 use kernel::arch::PhysAddr;
 use kernel::invoke::{Error, Invocation, ensure};
 use kernel::sched::Scheduler;
 use kernel::token::Ptr;
+use kernel::{ExclusiveKernel, Kernel};
 
 use crate::cap::{Cap, Mapping};
 use crate::paging::{PageTable, tlb, window};
@@ -85,7 +85,7 @@ fn is_active<P: Platform>(kernel: &Scheduler<X86_64<P>>, root: PhysAddr) -> bool
 
 /// Invalidates the TLB entries of a page that has changed or was unmapped.
 fn invalidate_page<P: Platform>(
-    kernel: &mut Scheduler<X86_64<P>>,
+    kernel: &mut ExclusiveKernel<X86_64<P>>,
     root: Ptr<PageTable>,
     mapping: Mapping,
 ) {
@@ -97,7 +97,7 @@ fn invalidate_page<P: Platform>(
 }
 
 /// Invalidates all TLB entries of an address space, after a paging structure was unmapped.
-fn invalidate_all<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, root: Ptr<PageTable>) {
+fn invalidate_all<P: Platform>(kernel: &mut ExclusiveKernel<X86_64<P>>, root: Ptr<PageTable>) {
     let root = window::to_physical(root.address());
     if is_active(kernel, root) {
         tlb::invalidate_all();
@@ -106,7 +106,7 @@ fn invalidate_all<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, root: Ptr<Page
 }
 
 /// Makes all cores switch away from an address space that has lost its identifier.
-fn leave<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, root: PhysAddr) {
+fn leave<P: Platform>(kernel: &mut ExclusiveKernel<X86_64<P>>, root: PhysAddr) {
     if is_active(kernel, root) {
         kernel.arch.deactivate();
     }
@@ -115,7 +115,11 @@ fn leave<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, root: PhysAddr) {
 
 /// Performs a remote call on all other cores if any of them has an address space loaded. No core can load it
 /// meanwhile, as this core is in exclusive mode.
-fn on_other_cores<P: Platform>(kernel: &mut Scheduler<X86_64<P>>, root: PhysAddr, remote: Remote) {
+fn on_other_cores<P: Platform>(
+    kernel: &mut ExclusiveKernel<X86_64<P>>,
+    root: PhysAddr,
+    remote: Remote,
+) {
     let this = kernel.core.id;
     let mut used = false;
     kernel

@@ -1,7 +1,7 @@
 //! Paging structures below the root.
 
 use abi::Method;
-use kernel::Kernel;
+use kernel::ExclusiveKernel;
 use kernel::cap::Cap as AnyCap;
 use kernel::invoke::{Answer, Error, Invocation, Outcome, ensure};
 
@@ -24,7 +24,7 @@ const fn parent(level: Level) -> Level {
 /// # Errors
 /// As specified by the ABI.
 pub fn invoke<P: Platform>(
-    kernel: &mut Kernel<X86_64<P>>,
+    kernel: &mut ExclusiveKernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,
     cap: TableCap,
 ) -> Outcome {
@@ -40,7 +40,7 @@ pub fn invoke<P: Platform>(
 }
 
 fn map<P: Platform>(
-    kernel: &mut Kernel<X86_64<P>>,
+    kernel: &mut ExclusiveKernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,
     cap: TableCap,
 ) -> Outcome {
@@ -66,7 +66,7 @@ fn map<P: Platform>(
 }
 
 fn unmap<P: Platform>(
-    kernel: &mut Kernel<X86_64<P>>,
+    kernel: &mut ExclusiveKernel<X86_64<P>>,
     invocation: &Invocation<X86_64<P>>,
     cap: TableCap,
 ) -> Outcome {
@@ -86,7 +86,7 @@ fn unmap<P: Platform>(
 }
 
 /// Removes a structure from its parent, if it is still there.
-pub(super) fn take_out<P: Platform>(kernel: &mut Kernel<X86_64<P>>, cap: TableCap) {
+pub(super) fn take_out<P: Platform>(kernel: &mut ExclusiveKernel<X86_64<P>>, cap: TableCap) {
     let Some(mapping) = cap.mapping else { return };
     let Some(root) = root_of(kernel, mapping.asid) else {
         return;

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use abi::sizes::{ASID_POOL_BITS, PAGE_BITS, VSPACE_BITS};
 use abi::{Method, ObjectType, Rights, slots};
-use kernel::Kernel;
+use kernel::ExclusiveKernel;
 use kernel::arch::{Arch, ArchCap, BootSpace, Exit, Frame, Irq, PhysAddr};
 use kernel::boot::BootAllocator;
 use kernel::cap::{Cap, RawCap};
@@ -237,9 +237,13 @@ impl Arch for Host {
         }
     }
 
-    fn finalise(_: &mut Kernel<Self>, _: HostCap, _: bool) {}
+    fn finalise(_: &mut ExclusiveKernel<Self>, _: HostCap, _: bool) {}
 
-    fn invoke(kernel: &mut Kernel<Self>, invocation: &Invocation<Self>, cap: RawCap) -> Outcome {
+    fn invoke(
+        kernel: &mut ExclusiveKernel<Self>,
+        invocation: &Invocation<Self>,
+        cap: RawCap,
+    ) -> Outcome {
         match (HostCap::decode(cap), invocation.method) {
             (HostCap::Frame(frame), Method::X86PageGetAddress) => Ok(Answer::word(frame.address.0)),
             (HostCap::AsidPool(_), Method::X86AsidPoolAssign) => {
@@ -262,7 +266,7 @@ impl Arch for Host {
         }
     }
 
-    fn invoke_irq_control(_: &mut Kernel<Self>, _: &Invocation<Self>) -> Outcome {
+    fn invoke_irq_control(_: &mut ExclusiveKernel<Self>, _: &Invocation<Self>) -> Outcome {
         Err(Error::IllegalOperation.into())
     }
 
@@ -271,7 +275,7 @@ impl Arch for Host {
     }
 
     fn boot_space(
-        _: &mut Kernel<Self>,
+        _: &mut ExclusiveKernel<Self>,
         boot: &mut BootAllocator<Self>,
         _: Range<usize>,
     ) -> BootSpace<HostCap> {

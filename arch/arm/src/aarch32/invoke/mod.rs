@@ -4,7 +4,7 @@
 pub mod page;
 pub mod page_table;
 
-use kernel::Kernel;
+use kernel::ExclusiveKernel;
 use kernel::invoke::{Error, ensure};
 
 use super::Aarch32;
@@ -18,7 +18,7 @@ use crate::cap::{INVALID_ROOT, Root, Size};
 /// # Errors
 /// The identifier is not in use any more, or belongs to another address space.
 fn directory<A: Aarch32>(
-    kernel: &mut Kernel<A>,
+    kernel: &mut ExclusiveKernel<A>,
     root: Root<Words32>,
     number: usize,
 ) -> Result<Directory<A>, Error> {
@@ -37,7 +37,7 @@ fn directory<A: Aarch32>(
 /// # Errors
 /// The identifier is not in use any more, or belongs to another address space.
 pub fn mapped_at<A: Aarch32>(
-    kernel: &mut Kernel<A>,
+    kernel: &mut ExclusiveKernel<A>,
     root: Root<Words32>,
     address: usize,
 ) -> Result<Option<(usize, bool)>, Error> {

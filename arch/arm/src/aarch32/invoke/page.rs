@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use abi::Rights;
-use kernel::Kernel;
+use kernel::ExclusiveKernel;
 use kernel::cap::Cap;
 use kernel::invoke::{Answer, Error, Invocation, Outcome, ensure};
 
@@ -19,7 +19,7 @@ use crate::cap::{INVALID_ROOT, Root, Size};
 /// The error that is reported to the caller.
 #[inline(always)]
 pub fn map<A: Aarch32>(
-    kernel: &mut Kernel<A>,
+    kernel: &mut ExclusiveKernel<A>,
     invocation: &Invocation<A>,
     frame: FrameCap,
 ) -> Outcome {
@@ -51,7 +51,7 @@ pub fn map<A: Aarch32>(
 }
 
 /// Unmaps a frame from the address space in which it was mapped, if it still is.
-pub fn unmap<A: Aarch32>(kernel: &mut Kernel<A>, frame: &FrameCap) {
+pub fn unmap<A: Aarch32>(kernel: &mut ExclusiveKernel<A>, frame: &FrameCap) {
     let Some(mapping) = frame.mapping else { return };
     let Some(directory) = kernel.arch.spaces().directory(mapping.asid) else {
         return;
@@ -63,7 +63,12 @@ pub fn unmap<A: Aarch32>(kernel: &mut Kernel<A>, frame: &FrameCap) {
 }
 
 /// Invalidates the TLB entries of a frame. The TLB may hold those of a larger frame in several entries.
-fn invalidate<A: Aarch32>(kernel: &mut Kernel<A>, size: FrameSize, asid: Asid, address: usize) {
+fn invalidate<A: Aarch32>(
+    kernel: &mut ExclusiveKernel<A>,
+    size: FrameSize,
+    asid: Asid,
+    address: usize,
+) {
     if size == FrameSize::SmallPage {
         kernel.arch.spaces().invalidate_page(asid, address);
     } else {
@@ -77,7 +82,7 @@ fn invalidate<A: Aarch32>(kernel: &mut Kernel<A>, size: FrameSize, asid: Asid, a
 /// # Errors
 /// The error that is reported to the caller.
 pub fn cache_range<A: Aarch32>(
-    kernel: &mut Kernel<A>,
+    kernel: &mut ExclusiveKernel<A>,
     frame: &FrameCap,
     offsets: Range<usize>,
 ) -> Result<(Asid, bool, Range<usize>), Error> {

@@ -1,6 +1,6 @@
 //! Page tables.
 
-use kernel::Kernel;
+use kernel::ExclusiveKernel;
 use kernel::arch::PhysAddr;
 use kernel::invoke::{Error, ensure};
 
@@ -17,7 +17,7 @@ use crate::cap::Root;
 /// # Errors
 /// The address space is gone, or the address has a table or section.
 pub fn map<A: Aarch32>(
-    kernel: &mut Kernel<A>,
+    kernel: &mut ExclusiveKernel<A>,
     root: Root<Words32>,
     table: PhysAddr,
     address: usize,
@@ -33,7 +33,7 @@ pub fn map<A: Aarch32>(
 }
 
 /// Unmaps a table from the address space in which it was mapped, if it still is.
-pub fn unmap<A: Aarch32>(kernel: &mut Kernel<A>, table: PhysAddr, mapping: Mapping) {
+pub fn unmap<A: Aarch32>(kernel: &mut ExclusiveKernel<A>, table: PhysAddr, mapping: Mapping) {
     let Some(directory) = kernel.arch.spaces().directory(mapping.asid) else {
         return;
     };

@@ -10,7 +10,7 @@ use kernel::invoke::{Error, Invocation, Outcome};
 use kernel::object::{Thread, ThreadSlot};
 use kernel::sched::Scheduler;
 use kernel::token::Ptr;
-use kernel::{Kernel, Kernels};
+use kernel::{ExclusiveKernel, Kernels};
 
 use super::{KERNEL_BASE, Machine, State, boot, fpu, kernel_space, translation, version};
 use crate::aarch32::descriptor::SecondLevel;
@@ -105,7 +105,7 @@ impl ExecutionState for State {
     }
 
     fn boot_space<P: Platform>(
-        kernel: &mut Kernel<Machine<P>>,
+        kernel: &mut ExclusiveKernel<Machine<P>>,
         boot: &mut BootAllocator<Machine<P>>,
         range: Range<usize>,
     ) -> BootSpace<Capability> {
@@ -183,7 +183,7 @@ impl ExecutionState for State {
     }
 
     fn mapped_at<P: Platform>(
-        kernel: &mut Kernel<Machine<P>>,
+        kernel: &mut ExclusiveKernel<Machine<P>>,
         root: Root<Words32>,
         address: usize,
     ) -> Result<Option<(usize, bool)>, Error> {
@@ -192,7 +192,7 @@ impl ExecutionState for State {
 
     #[inline(always)]
     fn map_page<P: Platform>(
-        kernel: &mut Kernel<Machine<P>>,
+        kernel: &mut ExclusiveKernel<Machine<P>>,
         invocation: &Invocation<Machine<P>>,
         frame: FrameCap,
     ) -> Outcome {
@@ -200,7 +200,7 @@ impl ExecutionState for State {
     }
 
     fn cache_range<P: Platform>(
-        kernel: &mut Kernel<Machine<P>>,
+        kernel: &mut ExclusiveKernel<Machine<P>>,
         frame: &FrameCap,
         offsets: Range<usize>,
     ) -> Result<(Asid, bool, Range<usize>), Error> {
@@ -208,13 +208,13 @@ impl ExecutionState for State {
     }
 
     #[inline(always)]
-    fn unmap_page<P: Platform>(kernel: &mut Kernel<Machine<P>>, frame: &FrameCap) {
+    fn unmap_page<P: Platform>(kernel: &mut ExclusiveKernel<Machine<P>>, frame: &FrameCap) {
         page::unmap(kernel, frame);
     }
 
     #[inline(always)]
     fn map_table<P: Platform>(
-        kernel: &mut Kernel<Machine<P>>,
+        kernel: &mut ExclusiveKernel<Machine<P>>,
         root: Root<Words32>,
         table: PhysAddr,
         address: usize,
@@ -230,7 +230,7 @@ impl ExecutionState for State {
 
     #[inline(always)]
     fn unmap_table<P: Platform>(
-        kernel: &mut Kernel<Machine<P>>,
+        kernel: &mut ExclusiveKernel<Machine<P>>,
         address: PhysAddr,
         mapping: Mapping,
     ) {

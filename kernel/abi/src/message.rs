@@ -1,5 +1,7 @@
 //! Message information, rights and guard words.
 
+use bitflags::bitflags;
+
 use crate::WORD_BITS;
 
 /// The most words of a message.
@@ -68,50 +70,37 @@ impl MessageInfo {
     }
 }
 
-/// Rights on endpoints, notifications, replies and frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(transparent)]
-pub struct Rights(u8);
+bitflags! {
+    /// Rights on endpoints, notifications, replies and frames.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Rights: u8 {
+        /// Send, signal, write.
+        const WRITE = 1 << 0;
+        /// Receive, wait, read.
+        const READ = 1 << 1;
+        /// Send capabilities, and let the receiver reply with some.
+        const GRANT = 1 << 2;
+        /// Let the receiver reply.
+        const GRANT_REPLY = 1 << 3;
+    }
+}
 
 impl Rights {
     /// No right at all.
-    pub const NONE: Self = Self(0);
-    /// Send, signal, write.
-    pub const WRITE: Self = Self(1);
-    /// Receive, wait, read.
-    pub const READ: Self = Self(2);
-    /// Send capabilities, and let the receiver reply with some.
-    pub const GRANT: Self = Self(4);
-    /// Let the receiver reply.
-    pub const GRANT_REPLY: Self = Self(8);
+    pub const NONE: Self = Self::empty();
     /// Everything.
-    pub const ALL: Self = Self(15);
+    pub const ALL: Self = Self::all();
     /// Read and write.
-    pub const READ_WRITE: Self = Self(3);
+    pub const READ_WRITE: Self = Self::READ.union(Self::WRITE);
 
     /// The rights in the low bits of a word.
     pub const fn from_word(word: usize) -> Self {
-        Self((word & 15) as u8)
+        Self::from_bits_truncate(word as u8)
     }
 
     /// The word of these rights.
     pub const fn word(self) -> usize {
-        self.0 as usize
-    }
-
-    /// Whether all of `other` is included.
-    pub const fn contains(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    /// What is in both.
-    pub const fn intersection(self, other: Self) -> Self {
-        Self(self.0 & other.0)
-    }
-
-    /// What is in either.
-    pub const fn union(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+        self.bits() as usize
     }
 }
 

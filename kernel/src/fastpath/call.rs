@@ -1,6 +1,5 @@
 //! Call and Send to waiting receivers, and faults.
 
-use abi::endpoint_flags::LIMIT;
 use abi::registers::{CAP, INFO, MESSAGE_REGISTERS};
 use abi::{MessageInfo, Rights};
 
@@ -13,7 +12,7 @@ use crate::cap::{Cap, EndpointCap};
 use crate::ipc::is_handler;
 use crate::object::{
     Endpoint, EndpointState, EndpointThreshold, Fault, PendingFault, Reply, SchedContext, Thread,
-    ThreadSlot, ThreadState, WaitQueue,
+    ThreadSlot, ThreadState, ThresholdFlags, WaitQueue,
 };
 use crate::time::Ticks;
 use crate::token::Ptr;
@@ -253,8 +252,8 @@ impl<A: Arch> Kernel<A> {
         let EndpointState::Receiving(queue) = self[endpoint].state() else {
             return Err(NotEligible);
         };
-        let is_limited = flags == LIMIT;
-        eligible(is_limited || flags == 0)?;
+        let is_limited = flags == ThresholdFlags::LIMIT;
+        eligible(is_limited || flags.is_empty())?;
         self.is_on_this_core(self[endpoint].core())?;
         let context = self.core.current_context.ok_or(NotEligible)?;
         let reading = self.read_clock_with_budget()?;

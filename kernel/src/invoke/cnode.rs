@@ -1,12 +1,12 @@
 //! Methods of CNodes: to copy, move, revoke and delete capabilities, and to change endpoints.
 
-use abi::endpoint_flags::{DONATION_REQUIRED, LIMIT, MASK};
+use abi::endpoint_flags::{LIMIT, MASK};
 use abi::{LookupFailure, Method, Rights, WORD_BITS};
 
 use super::{Answer, Done, Error, Invocation, Outcome, allow, ensure};
 use crate::arch::Arch;
 use crate::cap::{CNode, Cap, EndpointCap};
-use crate::object::EndpointThreshold;
+use crate::object::{EndpointThreshold, ThresholdFlags};
 use crate::sched::work;
 use crate::slot::Slot;
 use crate::time::{MIN_BUDGET, Microseconds};
@@ -148,8 +148,7 @@ impl<A: Arch> Invocation<A> {
         let is_set = threshold.0 > 0 || flags != 0;
         let needed = clock.ticks(Microseconds(threshold.0 + MIN_BUDGET.0));
         let time = needed.saturating_sub(clock.min_budget());
-        // Every threshold requires that senders donate.
-        let flags = flags & !DONATION_REQUIRED;
+        let flags = ThresholdFlags::from_bits_truncate(flags);
         kernel[endpoint].set_threshold(is_set.then_some(EndpointThreshold { time, flags }));
         Ok(())
     }

@@ -1,13 +1,13 @@
 //! Methods of threads: registers, priorities, bindings, suspend and resume.
 
 use abi::registers::{COUNT, FRAME_COUNT};
-use abi::{Method, Rights, thread_flags};
+use abi::{Method, Rights};
 
 use super::thread_spaces::Source;
 use super::{Answer, Done, Error, Invocation, Outcome, allow, ensure};
 use crate::arch::{Arch, UserContext};
 use crate::cap::Cap;
-use crate::object::{Membership, Progress, SchedContext, Thread, ThreadSlot};
+use crate::object::{Membership, Progress, SchedContext, Thread, ThreadFlags, ThreadSlot};
 use crate::token::Ptr;
 use crate::{ExclusiveKernel, Kernel};
 
@@ -248,13 +248,13 @@ impl<A: Arch> Invocation<A> {
     #[cfg_attr(target_os = "none", optimize(size))]
     fn set_flags(&self, kernel: &mut ExclusiveKernel<A>, thread: Ptr<Thread<A>>) -> Outcome {
         self.require(2, 0)?;
-        let clear = self.word(kernel, 0);
-        let set = self.word(kernel, 1) & thread_flags::MASK;
-        let flags = usize::from(kernel[thread].flags) & !clear | set;
-        kernel[thread].flags = flags as u8;
+        let clear = ThreadFlags::from_bits_truncate(self.word(kernel, 0) as u8);
+        let set = ThreadFlags::from_bits_truncate(self.word(kernel, 1) as u8);
+        let flags = kernel[thread].flags.difference(clear).union(set);
+        kernel[thread].flags = flags;
         A::thread_flags_changed(kernel, thread);
         reload_if_current(kernel, thread);
-        Ok(Answer::word(flags))
+        Ok(Answer::word(flags.bits().into()))
     }
 }
 

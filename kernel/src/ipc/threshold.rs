@@ -7,7 +7,6 @@
 //! Messages through endpoints without a threshold do not use this code: if `send` or `receive` finds a
 //! threshold, it calls functions of this module, which remove the threshold and run it again.
 
-use abi::endpoint_flags::{LIMIT, TELL_BUDGET};
 use abi::registers::INFO;
 use abi::{MessageInfo, WORD_BITS};
 
@@ -18,7 +17,7 @@ use crate::config::CORES;
 use crate::error::{Error, allow};
 use crate::object::{
     ContextFlags, Endpoint, EndpointState, EndpointThreshold, PendingFault, Progress, SchedContext,
-    Thread, ThreadState,
+    Thread, ThreadState, ThresholdFlags,
 };
 use crate::sched::Funding;
 use crate::time::Ticks;
@@ -118,7 +117,7 @@ impl<A: Arch> Ipc<A> {
         let context = self[sender].sched_context.filter(|_| flags.donate);
         let context = context.ok_or(Error::IllegalOperation)?;
         let limit = self.limit_of(context);
-        allow(limit.is_none() || flags.call && threshold.has(LIMIT))?;
+        allow(limit.is_none() || flags.call && threshold.flags.contains(ThresholdFlags::LIMIT))?;
         let needed = self.needed(threshold);
         // The largest amount that the context can ever have available.
         let most = self[context].budget.min(limit.unwrap_or(Ticks::NEVER));
@@ -186,11 +185,11 @@ impl<A: Arch> Ipc<A> {
                 self.trace_head(context);
                 self.core.reprogram = true;
             }
-            if threshold.has(LIMIT) {
+            if threshold.flags.contains(ThresholdFlags::LIMIT) {
                 self.set_limit(context, least);
             }
         }
-        if threshold.has(TELL_BUDGET) {
+        if threshold.flags.contains(ThresholdFlags::TELL_BUDGET) {
             let budget = context.map_or(Ticks::ZERO, |context| self.available_budget(context));
             self.write_budget(receiver, budget);
         }

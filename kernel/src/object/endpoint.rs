@@ -2,6 +2,9 @@
 
 use core::ptr::NonNull;
 
+use abi::endpoint_flags;
+use bitflags::bitflags;
+
 use super::owned::{CORE_MASK, core_bits, core_in};
 use super::{Thread, WaitQueue};
 use crate::arch::Arch;
@@ -18,13 +21,25 @@ pub enum EndpointState<A: Arch> {
     Receiving(WaitQueue<A>),
 }
 
+bitflags! {
+    /// The flags of a threshold ([`abi::endpoint_flags`]) that have an effect. `DONATION_REQUIRED` has none: every threshold
+    /// requires that senders donate.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct ThresholdFlags: usize {
+        /// A server may use no more of a donated budget than the threshold.
+        const LIMIT = endpoint_flags::LIMIT;
+        /// Receivers learn the donated budget.
+        const TELL_BUDGET = endpoint_flags::TELL_BUDGET;
+    }
+}
+
 /// The threshold of an endpoint; see `CNode_EndpointSetThreshold`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndpointThreshold {
     /// The budget that a sender must have, beside the smallest budget.
     pub time: Ticks,
-    /// See [`abi::endpoint_flags`].
-    pub flags: usize,
+    /// What else it does.
+    pub flags: ThresholdFlags,
 }
 
 impl EndpointThreshold {
@@ -35,19 +50,14 @@ impl EndpointThreshold {
 
     const fn encode(self) -> u64 {
         debug_assert!(self.time.0 >> Self::FLAGS_SHIFT == 0);
-        self.time.0 | (self.flags as u64) << Self::FLAGS_SHIFT
+        self.time.0 | (self.flags.bits() as u64) << Self::FLAGS_SHIFT
     }
 
     const fn decode(word: u64) -> Self {
         Self {
             time: Ticks(word & !(u64::MAX << Self::FLAGS_SHIFT)),
-            flags: (word >> Self::FLAGS_SHIFT) as usize,
+            flags: ThresholdFlags::from_bits_retain((word >> Self::FLAGS_SHIFT) as usize),
         }
-    }
-
-    /// Whether it has a flag.
-    pub const fn has(self, flag: usize) -> bool {
-        self.flags & flag != 0
     }
 }
 

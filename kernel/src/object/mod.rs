@@ -14,7 +14,7 @@ mod wait_queue;
 
 pub use breakpoint::{Access, Breakpoint, BreakpointNumbers};
 pub use domain::{DomainEntry, DomainSchedule, MAX_DURATION};
-pub use endpoint::{Endpoint, EndpointState, EndpointThreshold};
+pub use endpoint::{Endpoint, EndpointState, EndpointThreshold, ThresholdFlags};
 pub use irq::IrqEntry;
 pub use notification::{Notification, NotificationState};
 pub use owned::{CORE_MASK, CORE_SHIFT, NO_CORE, core_bits};
@@ -23,8 +23,8 @@ pub use reply::{Above, Reply};
 pub(crate) use sched_context::HEADER_BYTES as REFILLS_OFFSET;
 pub use sched_context::{ContextFlags, SchedContext};
 pub use thread::{
-    CancelCursor, Fault, Membership, PendingFault, Progress, THREAD_SLOTS, Thread, ThreadSlot,
-    ThreadState, YieldAnswer, thread_slot,
+    CancelCursor, Fault, Membership, PendingFault, Progress, THREAD_SLOTS, Thread, ThreadFlags,
+    ThreadSlot, ThreadState, YieldAnswer, thread_slot,
 };
 pub use wait_queue::WaitQueue;
 

@@ -4,8 +4,9 @@ use core::mem::offset_of;
 use core::num::NonZeroU64;
 use core::ptr::NonNull;
 
-use abi::LookupFailure;
 use abi::fault::FaultLabel;
+use abi::{LookupFailure, thread_flags};
+use bitflags::bitflags;
 
 use super::{Endpoint, Notification, Reply, SchedContext};
 use crate::arch::{Arch, UserContext};
@@ -17,6 +18,15 @@ use crate::token::{Id, Ptr};
 
 /// Number of capability slots in a thread.
 pub const THREAD_SLOTS: usize = 5;
+
+bitflags! {
+    /// The flags of a thread ([`abi::thread_flags`]).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct ThreadFlags: u8 {
+        /// It may not use the floating-point unit.
+        const FPU_DISABLED = thread_flags::FPU_DISABLED as u8;
+    }
+}
 
 /// The capability slots of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -315,8 +325,8 @@ pub struct Thread<A: Arch> {
     pub criticality: u8,
     /// The highest criticality that it may give to others.
     pub max_controlled_criticality: u8,
-    /// See [`abi::thread_flags`].
-    pub flags: u8,
+    /// What `TCB_SetFlags` has set.
+    pub flags: ThreadFlags,
     /// The owning core: that of its scheduling context, while it has one.
     pub core: u8,
     /// Its name, for debugging.
@@ -365,7 +375,7 @@ impl<A: Arch> Thread<A> {
             domain,
             criticality: 0,
             max_controlled_criticality: 0,
-            flags: 0,
+            flags: ThreadFlags::empty(),
             core,
             name: [0; 16],
             progress: Progress::None,
@@ -412,7 +422,7 @@ impl<A: Arch> Thread<A> {
 
     /// Whether it may not use the floating-point unit.
     pub const fn fpu_disabled(&self) -> bool {
-        self.flags as usize & abi::thread_flags::FPU_DISABLED != 0
+        self.flags.contains(ThreadFlags::FPU_DISABLED)
     }
 }
 

@@ -7,6 +7,7 @@ use host_machine::{CPtr, Machine, Message, Spec, State};
 use kernel::arch::Irq;
 use kernel::cap::Cap;
 use kernel::invoke::Error;
+use kernel::object::{ThreadFlags, ThreadState};
 
 const ROOT: CPtr = slots::INIT_THREAD_CNODE;
 
@@ -248,17 +249,14 @@ fn new_objects_are_as_the_interface_says() {
         panic!()
     };
     let thread = &machine.kernel[thread];
-    assert!(matches!(
-        thread.state,
-        kernel::object::ThreadState::Inactive
-    ));
+    assert!(matches!(thread.state, ThreadState::Inactive));
     assert_eq!(
         (
             thread.priority,
             thread.max_controlled_priority,
             thread.flags
         ),
-        (0, 0, 0)
+        (0, 0, ThreadFlags::empty())
     );
     assert!(thread.slots.iter().all(kernel::cap::Slot::is_empty));
     assert!(thread.sched_context.is_none());

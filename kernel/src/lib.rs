@@ -30,7 +30,7 @@
 //! | 8 | [`invoke`] | invocations of objects: decode, check, perform | [`Invocation`](invoke::Invocation), [`ExclusiveKernel`] |
 //! | 9 | [`fastpath`] | fast paths | [`Kernel`] |
 //! | 10 | [`syscall`], [`boot`] | the dispatcher; the first thread | [`Kernel`] |
-//! | none | [`arch`], [`trace`], [`console`], `threads`, `debugger`, `instruments`, `tracing`, `invariants` | the only interface to the hardware; the log; the console; the list of threads; constants for debuggers; state of kernels that observe themselves; trace events; invariants | |
+//! | none | [`arch`], [`log`], [`console`], `threads`, `debugger`, `instruments`, `tracing`, `invariants` | the only interface to the hardware; the log; the console; the list of threads; constants for debuggers; state of kernels that observe themselves; trace events; invariants | |
 //!
 //! # The path of a system call
 //! The architecture saves the registers and calls [`CoreHandle::handle_call`](cores::CoreHandle::handle_call) or another
@@ -102,6 +102,7 @@ mod instruments;
 pub mod invariants;
 pub mod invoke;
 pub mod ipc;
+pub mod log;
 pub mod object;
 pub mod sched;
 pub mod slot;
@@ -111,7 +112,6 @@ pub mod syscall;
 mod threads;
 pub mod time;
 pub mod token;
-pub mod trace;
 mod tracing;
 
 use core::mem::MaybeUninit;

@@ -5,11 +5,11 @@ use abi::fault::timeout_flags;
 
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
+use crate::log::debug;
 use crate::object::{SchedContext, Thread, ThreadState};
 use crate::sched::{Funding, Readiness, Spent};
 use crate::time::Ticks;
 use crate::token::Ptr;
-use crate::trace::debug;
 use crate::tracing::End;
 
 /// The result of the budget check: whether the current thread may make its request.

@@ -12,10 +12,10 @@ use super::{InvocationFlags, Ipc};
 use crate::arch::{Arch, UserContext};
 use crate::cap::{Cap, EndpointCap};
 use crate::console::debug_line;
+use crate::log::info;
 use crate::object::{ContextFlags, Fault, PendingFault, Thread, ThreadSlot, ThreadState};
 use crate::time::Ticks;
 use crate::token::Ptr;
-use crate::trace::info;
 
 impl<A: Arch> Ipc<A> {
     /// The endpoint capability in a handler slot of a thread, if it is valid for fault messages.

@@ -4,10 +4,10 @@ use super::release::Due;
 use super::{Decision, PreemptionRank, Readiness, Scheduler};
 use crate::arch::Arch;
 use crate::collections::Linked;
+use crate::log::debug;
 use crate::object::{ContextFlags, Membership, SchedContext, Thread};
 use crate::time::Ticks;
 use crate::token::Ptr;
-use crate::trace::debug;
 
 impl<A: Arch> Scheduler<A> {
     /// Decides which thread runs next.

@@ -16,10 +16,10 @@ use crate::arch::{Arch, UserContext};
 use crate::cores::{CoreHandle, Local};
 use crate::entry::BudgetCheck;
 use crate::fastpath::SystemCall;
+use crate::log::trace;
 use crate::object::{Fault, Progress, Thread};
 use crate::sched::EntryReason;
 use crate::token::Ptr;
-use crate::trace::trace;
 
 pub use crate::arch::Interrupt;
 

@@ -12,7 +12,7 @@ mod frames;
 #[cfg(feature = "log")]
 pub use frames::Frames;
 
-/// Logs at level *trace*: every kernel entry.
+/// Logs at level *trace*: every system call on the slow path.
 macro_rules! trace {
     ($($argument:tt)*) => {{
         #[cfg(feature = "log")]
@@ -20,7 +20,7 @@ macro_rules! trace {
     }};
 }
 
-/// Logs at level *debug*: scheduling decisions.
+/// Logs at level *debug*: the ends of timeslices, and each choice of a thread.
 macro_rules! debug {
     ($($argument:tt)*) => {{
         #[cfg(feature = "log")]
@@ -28,7 +28,7 @@ macro_rules! debug {
     }};
 }
 
-/// Logs at level *info*: milestones of boot, faults without handler.
+/// Logs at level *info*: faults.
 macro_rules! info {
     ($($argument:tt)*) => {{
         #[cfg(feature = "log")]

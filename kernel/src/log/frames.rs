@@ -58,7 +58,7 @@ impl Frames {
 #[macro_export]
 macro_rules! log_to {
     ($send:path) => {
-        static FRAMES: $crate::trace::Frames = $crate::trace::Frames::new($send);
+        static FRAMES: $crate::log::Frames = $crate::log::Frames::new($send);
 
         #[defmt::global_logger]
         struct Logger;

@@ -34,7 +34,7 @@ pub enum Interrupt {
     Timer,
     /// An interrupt line for users.
     Line(Irq),
-    /// An IPI: another core has remotely modified this core.
+    /// An IPI: another core has remotely modified this core, or makes a remote call.
     Core,
     /// A spurious interrupt: there is nothing to handle.
     Spurious,

@@ -75,7 +75,7 @@ pub(crate) enum Command {
     Bench(BenchArguments),
     /// Search for bugs of the kernel on the host for a given time, and report.
     Assure(AssureArguments),
-    /// Formatting, clippy, documentation, and the repository's own rules.
+    /// Formatting, clippy, documentation, the repository's own rules, and a short run in Miri.
     Check(CheckArguments),
 }
 

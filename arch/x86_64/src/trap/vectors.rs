@@ -15,8 +15,6 @@ pub mod exception {
     pub const DEBUG: u64 = 1;
     /// Breakpoint instruction: users may execute it.
     pub const BREAKPOINT: u64 = 3;
-    /// The floating-point unit is disabled.
-    pub const DEVICE_NOT_AVAILABLE: u64 = 7;
     /// General protection: also jumps to non-canonical addresses.
     pub const GENERAL_PROTECTION: u64 = 13;
     /// Page fault.

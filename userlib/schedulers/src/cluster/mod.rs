@@ -366,11 +366,6 @@ impl<const CORES: usize, const TASKS: usize> Cluster<CORES, TASKS> {
         budgets.fold(next, Instant::min)
     }
 
-    /// The job of a task that is released and not completed: its effective deadline.
-    pub fn effective_deadline(&self, id: TaskId) -> Result<Instant, Error> {
-        self.job(id).map(|job| job.effective)
-    }
-
     /// How often jobs of the task have used up their budgets.
     pub fn overruns(&self, id: TaskId) -> Result<u32, Error> {
         self.entry(id).map(|entry| entry.overruns)

@@ -13,7 +13,8 @@ pub enum Replenishment {
     OnDispatch,
 }
 
-/// A scheduling context: at most `budget` of execution in any window of length `period`.
+/// A scheduling context: at most `budget` of execution in each `period` from the time at which its thread became able to
+/// run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Context {
     budget: Time,

@@ -127,7 +127,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The configuration file. Virtual time counts instructions, a thousand million per second, as under
+    /// The configuration file. Virtual time counts instructions, a billion per second, as under
     /// QEMU's `-icount shift=0`.
     fn describe(&self) -> String {
         format!(

@@ -102,6 +102,9 @@ pub fn interference(core: &Core, thread: usize) -> (Vec<usize>, Vec<Interference
 
 /// By how much a thread is blocked: by a request of a lower-priority thread and by a section of the kernel, when it is
 /// released and after each waiting.
+///
+/// # Errors
+/// As for [`blocking`].
 pub fn blocked(core: &Core, thread: usize) -> Result<Time> {
     let times = i128::from(core.threads()[thread].waits.count) + 1;
     Ok((blocking(core, thread)?.value.time + core.section()) * times)

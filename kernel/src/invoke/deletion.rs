@@ -119,7 +119,7 @@ impl<A: Arch> ExclusiveKernel<A> {
                 None
             }
             Cap::Arch(cap) => {
-                self.drop_log(cap);
+                self.exclusive().drop_log(cap);
                 A::finalise(self, cap, last);
                 None
             }

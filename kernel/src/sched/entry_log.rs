@@ -4,7 +4,7 @@
 //! The format of an entry is that of seL4's kernels that track kernel entries (`benchmark_track_types.h`);
 //! times are in ticks.
 
-use super::Scheduler;
+use super::{Exclusive, Scheduler};
 use super::usage::EntryReason;
 use crate::arch::{Arch, ArchCap, Frame, Interrupt, UserContext};
 use crate::object::{Fault, Thread};
@@ -108,6 +108,22 @@ impl EntryLog {
     }
 }
 
+impl<A: Arch> Exclusive<'_, A> {
+    /// A capability is deleted: if it refers to the frame of a core's log, that core's logging ends.
+    pub(crate) fn drop_log(&mut self, deleted: A::Cap) {
+        if cfg!(feature = "bench")
+            && let Some(Frame { address, .. }) = deleted.frame()
+        {
+            self.each_core(|kernel| {
+                let log = &mut kernel.core.measurement.log;
+                if log.frame.is_some_and(|frame| frame.address == address) {
+                    *log = EntryLog::default();
+                }
+            });
+        }
+    }
+}
+
 impl<A: Arch> Scheduler<A> {
     /// Makes a frame the log. Returns false unless it is RAM to which the caller has read and write access.
     pub(crate) fn set_log(&mut self, thread: Ptr<Thread<A>>, address: usize) -> bool {
@@ -120,20 +136,6 @@ impl<A: Arch> Scheduler<A> {
                 true
             }
             _ => false,
-        }
-    }
-
-    /// A capability is deleted: if it refers to the frame of a core's log, that core's logging ends.
-    pub(crate) fn drop_log(&mut self, deleted: A::Cap) {
-        if cfg!(feature = "bench")
-            && let Some(Frame { address, .. }) = deleted.frame()
-        {
-            self.exclusive().each_core(|kernel| {
-                let log = &mut kernel.core.measurement.log;
-                if log.frame.is_some_and(|frame| frame.address == address) {
-                    *log = EntryLog::default();
-                }
-            });
         }
     }
 

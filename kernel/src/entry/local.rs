@@ -151,8 +151,13 @@ impl<A: Arch> Kernel<A> {
             return false;
         }
         match self.find_near(thread, address) {
-            Ok(Cap::Endpoint(cap)) => self.is_endpoint_local(cap.object),
-            Ok(Cap::Notification(cap)) => self.is_signal_local(cap.object),
+            // Without the right to send, it is an invocation.
+            Ok(Cap::Endpoint(cap)) if cap.rights.contains(Rights::WRITE) => {
+                self.is_endpoint_local(cap.object)
+            }
+            Ok(Cap::Notification(cap)) if cap.rights.contains(Rights::WRITE) => {
+                self.is_signal_local(cap.object)
+            }
             Ok(Cap::Reply { object, .. }) => self.is_reply_local(object),
             Ok(_) => false,
             Err(is_local) => is_local,

@@ -147,9 +147,13 @@ impl<'a> Refills<'a> {
     /// it is merged into its successor.
     #[inline(never)]
     fn charge_whole(&mut self, mut usage: Ticks, (budget, period): (Ticks, Ticks), minimum: Ticks) {
-        if usage >= budget {
+        if usage >= budget + budget {
             self.charge_budgets(usage.0 / budget.0, budget, period);
             usage.0 %= budget.0;
+        } else if usage >= budget {
+            // What is common needs no division, which on Arm's 32-bit machines is a function.
+            self.advance(period, budget);
+            usage = usage - budget;
         }
         let mut head = self.head();
         while head.amount <= usage {
@@ -160,17 +164,18 @@ impl<'a> Refills<'a> {
                 break;
             }
         }
-        self.use_rest(usage, period, minimum);
+        self.use_rest(head, usage, period, minimum);
     }
 
     /// Charges less than the head. If less than the smallest budget is left, it is merged into its successor.
     #[inline(always)]
-    fn use_rest(&mut self, usage: Ticks, period: Ticks, minimum: Ticks) {
-        let head = self.head();
+    fn use_rest(&mut self, mut head: Refill, usage: Ticks, period: Ticks, minimum: Ticks) {
         if usage > Ticks::ZERO && head.amount > usage {
             self.use_part(head, usage, period);
+            head.amount = head.amount - usage;
         }
-        if self.head().amount < minimum {
+        // If the used part was merged into the only replenishment, it holds more, and has no successor.
+        if head.amount < minimum {
             self.merge_until(minimum, Ticks::NEVER);
         }
     }
@@ -283,12 +288,12 @@ impl<'a> Refills<'a> {
         }
         let mut used = Ticks(budget.0.saturating_mul(periods));
         let mut turned = false;
-        let rest = loop {
+        let (head, rest) = loop {
             let head = self.head();
             let passed = now.saturating_sub(head.time);
             used = used.saturating_add(head.amount.min(passed));
             if passed < head.amount {
-                break passed;
+                break (head, passed);
             }
             if core::mem::replace(&mut turned, true) {
                 self.rotate_head(budget, period);
@@ -296,7 +301,7 @@ impl<'a> Refills<'a> {
                 self.use_head(head, period);
             }
         };
-        self.use_rest(rest, period, minimum);
+        self.use_rest(head, rest, period, minimum);
         used
     }
 

@@ -125,6 +125,19 @@ fn a_charge_may_take_several_replenishments() {
 }
 
 #[test]
+fn more_than_the_budget_is_one_period_and_the_rest() {
+    let mut context = Context::new(4, 100);
+    context.charge(Ticks(130), Ticks(1000), MINIMUM);
+    assert_eq!(list(&mut context), [(1030, 70), (2000, 30)]);
+    context.charge(Ticks(199), Ticks(1000), MINIMUM);
+    assert_eq!(list(&mut context), [(3029, 71), (4000, 29)]);
+    context.charge(Ticks(171), Ticks(1000), MINIMUM);
+    assert_eq!(list(&mut context), [(5000, 100)]);
+    context.charge(Ticks(200), Ticks(1000), MINIMUM);
+    assert_eq!(list(&mut context), [(7000, 100)]);
+}
+
+#[test]
 fn what_follows_at_once_joins_the_last() {
     let mut context = Context::new(4, 100);
     for _ in 0..2 {

@@ -9,7 +9,7 @@ use crate::Kernel;
 use crate::arch::Arch;
 use crate::cap::Cap;
 use crate::ipc::is_handler;
-use crate::object::{Fault, PendingFault, SchedContext, Thread, ThreadSlot};
+use crate::object::{SchedContext, Thread, ThreadSlot};
 use crate::sched::Spent;
 use crate::time::Ticks;
 use crate::token::Ptr;
@@ -61,10 +61,8 @@ impl<A: Arch> Kernel<A> {
         };
         self.take_receiver(handler.object, server, is_alone);
         self.track_call(thread, reply);
-        let badge = self[context].badge;
-        let more = has_timer.then_some(flags);
-        self[thread].fault = PendingFault::Some(Fault::Timeout { badge, more });
-        self.transfer_fault(thread, server, handler.badge);
+        let message = (self[context].badge, has_timer.then_some(flags));
+        self.transfer_timeout(thread, server, handler.badge, message);
         if has_timer {
             self.stop_timer(context);
         }

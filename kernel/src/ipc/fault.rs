@@ -167,37 +167,81 @@ impl<A: Arch> Ipc<A> {
                 };
                 self.write_message(receiver, &words[..length])
             }
-            Fault::Timeout { badge, more } => {
-                let mut words = [badge; LONG_TIMEOUT_LENGTH];
-                let length = self.write_times(sender, more, &mut words);
-                self.write_message(receiver, &words[..length])
-            }
+            Fault::Timeout { badge, more } => self.write_timeout(sender, receiver, badge, more),
         };
+        self.write_fault_head(receiver, fault, length, badge);
+    }
+
+    /// Writes what is in registers beside the words of a fault message: its label and length, and the badge of the
+    /// handler's endpoint.
+    #[inline(always)]
+    fn write_fault_head(
+        &mut self,
+        receiver: Ptr<Thread<A>>,
+        fault: Fault,
+        length: usize,
+        badge: usize,
+    ) {
         let context = &mut self[receiver].context;
         context.set_result(INFO, MessageInfo::new(fault.label() as usize, 0, length).0);
         context.set_result(CAP, badge);
     }
 
-    /// Writes the consumed time of a timeout message after the badge, and the additional words of the
-    /// long format; returns the length of the message.
-    fn write_times(
+    /// Reports a timeout on the scheduling context `context_badge` of `sender` to `receiver`, which has the message when
+    /// it runs: what [`Ipc::report_timeout`] does where the handler waits.
+    #[inline(always)]
+    pub(crate) fn transfer_timeout(
         &mut self,
         sender: Ptr<Thread<A>>,
+        receiver: Ptr<Thread<A>>,
+        badge: usize,
+        (context_badge, more): (usize, Option<usize>),
+    ) {
+        let fault = Fault::Timeout {
+            badge: context_badge,
+            more,
+        };
+        self[sender].fault = PendingFault::Some(fault);
+        let length = self.write_timeout(sender, receiver, context_badge, more);
+        self.write_fault_head(receiver, fault, length, badge);
+    }
+
+    /// Writes a timeout message: the badge, the consumed time, and the additional words of the long format; returns its
+    /// length.
+    #[inline(always)]
+    fn write_timeout(
+        &mut self,
+        sender: Ptr<Thread<A>>,
+        receiver: Ptr<Thread<A>>,
+        badge: usize,
         more: Option<usize>,
-        words: &mut [usize],
     ) -> usize {
         let Some(context) = self[sender].sched_context else {
-            return 1;
+            return self.write_words(receiver, &[badge]);
         };
         let (consumed, count) = self.take_consumed(context).words();
-        words[1..TIMEOUT_LENGTH].copy_from_slice(&consumed[..count]);
-        let Some(flags) = more else {
-            return TIMEOUT_LENGTH;
-        };
-        words[TIMEOUT_LENGTH] = flags;
+        let mut words = [badge; TIMEOUT_LENGTH];
+        words[1..].copy_from_slice(&consumed[..count]);
+        match more {
+            None => self.write_words(receiver, &words),
+            Some(flags) => self.write_long_timeout(receiver, words, flags),
+        }
+    }
+
+    /// The same in the long format, which begins with the words of the short one.
+    #[inline(never)]
+    fn write_long_timeout(
+        &mut self,
+        receiver: Ptr<Thread<A>>,
+        short: [usize; TIMEOUT_LENGTH],
+        flags: usize,
+    ) -> usize {
+        let mut words = [flags; LONG_TIMEOUT_LENGTH];
+        words[..TIMEOUT_LENGTH].copy_from_slice(&short);
         let now = self.arch.clock().microseconds(self.core.now);
-        words[TIMEOUT_LENGTH + 1..LONG_TIMEOUT_LENGTH].copy_from_slice(&now.words().0[..count]);
-        LONG_TIMEOUT_LENGTH
+        let (now, count) = now.words();
+        words[TIMEOUT_LENGTH + 1..].copy_from_slice(&now[..count]);
+        self.write_message(receiver, &words)
     }
 }
 

@@ -11,6 +11,7 @@ use trace_format::{Event, Kind, Mark, ObjectId};
 
 use crate::gaps::Numbers;
 use crate::jobs::mark;
+use crate::replenishments::Odd;
 use crate::timeline::total;
 use crate::{Activity, ContextKey, Gap, Known, Numbered, State, Timeline, Trace, gaps};
 use donation::Donations;
@@ -262,17 +263,24 @@ impl Check<'_> {
         }
     }
 
-    /// No replenishment is larger than the budget.
+    /// No replenishment is larger than the budget, and all add up to it; and what was used comes back one period later, not
+    /// sooner.
     fn replenished(&mut self, event: &Event, context: ContextKey) {
-        if let Some((budget, _)) = self.state.contexts[context.0].parameters
-            && event.b > budget
-        {
-            let (name, amount) = (self.name(context), event.b);
-            let text = format!(
+        let (name, amount) = (self.name(context), event.b);
+        let object = &self.state.contexts[context.0];
+        let text = match (object.parameters, object.replenishments.odd()) {
+            (Some((budget, _)), _) if amount > budget => format!(
                 "a replenishment of the context of {name} has {amount} ticks, and its budget {budget}"
-            );
-            self.complain(event.time, text);
-        }
+            ),
+            (_, Some(Odd::Amount)) => format!(
+                "a replenishment of the context of {name} has {amount} ticks, with which they do not add up to the budget"
+            ),
+            (_, Some(Odd::Early(early))) => format!(
+                "a replenishment of the context of {name} comes {early} ticks sooner than a period after its use"
+            ),
+            _ => return,
+        };
+        self.complain(event.time, text);
     }
 
     /// The end of a kernel entry: the thread that runs is the one that the events say; it has a context, and may use
@@ -298,7 +306,7 @@ impl Check<'_> {
         };
         let object = &self.state.contexts[context.0];
         let is_round_robin = object.parameters.is_none_or(|(_, period)| period == 0);
-        if let Some((head, amount)) = object.head
+        if let Some((head, amount)) = object.replenishments.head()
             && !is_round_robin
             && (head > time || amount == 0)
         {
@@ -330,7 +338,10 @@ impl Check<'_> {
                 .map(|context| &self.state.contexts[context.0]);
             let has_budget = context.is_some_and(|context| {
                 context.parameters.is_some_and(|(budget, _)| budget > 0)
-                    && context.head.is_some_and(|(head, _)| head < event.time)
+                    && context
+                        .replenishments
+                        .head()
+                        .is_some_and(|(head, _)| head < event.time)
             });
             thread.activity == Activity::Runnable
                 && !thread.deleted

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use trace_format::{Blocking, Event, Kind, Move, ObjectId};
 
-use crate::timeline::total;
+use crate::replenishments::Replenishments;
 
 /// A thread of a [`State`]. Objects of different times may have one number, and have different keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -77,26 +77,14 @@ pub struct Context {
     pub parameters: Option<(u64, u64)>,
     /// Its flags, as in the ABI.
     pub flags: u64,
-    /// The head replenishment: its time and its amount.
-    pub head: Option<(u64, u64)>,
-    /// The replenishments after it, by their times, as far as events have told.
-    pub pending: Vec<(u64, u64)>,
+    /// Its replenishments.
+    pub replenishments: Replenishments,
     /// The thread that has it.
     pub thread: Option<ThreadKey>,
     /// The thread that it was bound to first.
     pub owner: Option<ThreadKey>,
     /// Whether it is deleted.
     pub deleted: bool,
-}
-
-impl Context {
-    /// Whether its replenishments would be more than its budget.
-    fn is_too_much(&self) -> bool {
-        let budget = self.parameters.map_or(u64::MAX, |(budget, _)| budget);
-        let amounts = self.pending.iter().map(|(_, amount)| *amount);
-        let sum = total(amounts.chain(self.head.map(|(_, amount)| amount)));
-        sum > budget && !self.pending.is_empty()
-    }
 }
 
 /// How much is known of what a core does. Where events are missing, that is nothing until a later one shows it.
@@ -313,30 +301,22 @@ impl State {
             return;
         };
         let context = &mut self.contexts[key.0];
+        let replenishments = &mut context.replenishments;
+        let one = (event.a, event.b);
+        if let Kind::Configured | Kind::Charged | Kind::Head | Kind::Added | Kind::Idled = kind {
+            replenishments.told_by(event.core);
+        }
         match kind {
             Kind::Configured => {
-                context.parameters = Some((event.a, event.b));
-                context.pending.clear();
+                context.parameters = Some(one);
+                replenishments.configured(event.a, event.b);
             }
             Kind::Flags => context.flags = event.a,
-            Kind::Head => {
-                context.head = Some((event.a, event.b));
-                context.pending.retain(|(time, _)| *time > event.a);
-                // Others were merged into it.
-                while context.is_too_much() {
-                    context.pending.remove(0);
-                }
-            }
-            Kind::Added => {
-                context.pending.retain(|(time, _)| *time < event.a);
-                if context.head != Some((event.a, event.b)) {
-                    // Others may be merged into it, if there is no room for more.
-                    context.pending.push((event.a, event.b));
-                    while context.is_too_much() && context.pending.len() > 1 {
-                        context.pending.remove(context.pending.len() - 2);
-                    }
-                }
-            }
+            Kind::Charged => replenishments.charged(event.a),
+            Kind::Head => replenishments.head_is(one),
+            Kind::Added => replenishments.last_is(one),
+            // Since when it was charged, no event tells.
+            Kind::Idled => replenishments.forget(),
             Kind::Moved => {
                 let to = self.thread(ObjectId::in_detail(event.b));
                 self.thread(ObjectId::in_detail(event.a));

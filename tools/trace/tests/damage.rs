@@ -131,6 +131,22 @@ fn a_budget_beyond_its_replenishments_is_found() {
 }
 
 #[test]
+fn a_replenishment_that_is_too_small_or_comes_too_early_is_found() {
+    let found = |change: fn(&mut trace_format::Event)| {
+        complaints("passive-server", |event| {
+            let fits = is(event, Kind::Added) && event.a > event.time;
+            if fits {
+                change(event);
+            }
+            fits
+        })
+    };
+    expect(&found(|event| event.b -= 1), "do not add up to the budget");
+    let early = "comes 1 ticks sooner than a period after its use";
+    expect(&found(|event| event.a -= 1), early);
+}
+
+#[test]
 fn a_thread_that_runs_before_its_time_is_found() {
     let found = complaints("passive-server", |event| {
         let fits = is(event, Kind::Head);

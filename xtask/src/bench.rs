@@ -29,7 +29,7 @@ use anyhow::{Context, bail};
 pub(crate) use figures::figures;
 pub(crate) use reference::{Results, complaints, has};
 
-use crate::cli::{BenchArguments, Cores};
+use crate::cli::{BenchArguments, Cores, Events, Tracing};
 use crate::platform::Platform;
 use crate::qemu::Supervisor;
 use crate::setup::BuildTools;
@@ -82,12 +82,14 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result {
         if arguments.platforms.is_empty() && !fits {
             continue;
         }
+        let traced = arguments.traced.then(|| Tracing::of(Events::All));
         let bench = Bench {
             counted: if arguments.kvm {
                 Counted::Cycles
             } else {
                 Counted::Instructions
             },
+            tracing: traced.as_ref(),
             ..Bench::new(workspace, &tools, &platform, &supervisor, arguments)
         };
         match &arguments.profile {

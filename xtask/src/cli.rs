@@ -460,6 +460,7 @@ impl BenchArguments {
             variant: None,
             attackers: None,
             profile: None,
+            traced: false,
             tracing: false,
             small: false,
             kvm: false,

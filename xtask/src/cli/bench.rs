@@ -50,6 +50,9 @@ pub(crate) struct BenchArguments {
     /// tracing is slow.
     #[arg(long, value_name = "OPERATION", conflicts_with_all = ["kvm", "write_reference", "compare", "json"])]
     pub(crate) profile: Option<String>,
+    /// The same in a kernel that writes all trace events.
+    #[arg(long, requires = "profile")]
+    pub(crate) traced: bool,
     /// Measure what trace events cost: some operations, in kernels that write more and more of them.
     #[arg(long, conflicts_with_all = ["suite", "variant", "kvm", "profile", "attackers"])]
     pub(crate) tracing: bool,

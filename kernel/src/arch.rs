@@ -205,6 +205,9 @@ pub trait Arch: Sized + 'static {
 
     // ---- time
 
+    /// Whether all cores read one counter. Otherwise each has its own; all start at one time, and have one rate.
+    const IS_CLOCK_SHARED: bool = true;
+
     /// The time since boot. Never decreases.
     fn now(&self) -> Ticks;
     /// Programs this core's timer. A deadline that has passed fires immediately.

@@ -5,7 +5,7 @@ use simulator::{
     Microseconds, Options, Setup, Simulation, Startup, Status, System, csv, ms, note, now, random,
     us, work,
 };
-use trace::{Trace, check};
+use trace::{Trace, check, summary};
 use trace_format::Kind;
 use userlib::cap::{Endpoint, Notification, Reply, SchedParameters};
 use userlib::given::{Bit, Interrupt, Signal, Signals};
@@ -355,6 +355,7 @@ fn the_end_of_a_budget_is_traced_whichever_core_finds_it() {
     let (trace, damage) = Trace::read(&file.to_bytes()).unwrap();
     assert_eq!(damage, [""; 0]);
     assert_eq!(check(&trace), []);
+    assert!(summary(&trace).contains("clocks: all cores read one counter"));
     let events = trace.events.iter().map(|one| &one.event);
     let ends = events.filter(|event| event.kind() == Some(Kind::Exhausted));
     let name = |event: &trace_format::Event| trace.names.get(&event.subject).cloned();

@@ -27,6 +27,8 @@ impl<P: Platform> Arch for X86_64<P> {
 
     const INTERRUPTS: usize = lines::COUNT;
     const SCHED_CONTROL_FIRST: bool = true;
+    /// Time stamp counters are reset together with the processors, and invariant (Intel SDM vol. 3, "Time-Stamp Counter").
+    const IS_CLOCK_SHARED: bool = false;
 
     fn now(&self) -> Ticks {
         Ticks(timer::time_stamp())

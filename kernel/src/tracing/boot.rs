@@ -5,7 +5,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use abi::sizes::STREAM_RING_BITS;
-use trace_format::{Detail, Kinds, Known, Mode, Settings};
+use trace_format::{Clocks, Detail, Kinds, Known, Mode, Settings};
 
 use super::calibration::costs;
 use crate::arch::Arch;
@@ -116,6 +116,10 @@ impl<A: Arch> Scheduler<A> {
             kinds: EVENTS.1,
             mode: MODE,
             frequency: self.arch.clock().frequency(),
+            clocks: match A::IS_CLOCK_SHARED {
+                true => Clocks::Shared,
+                false => Clocks::Synchronous,
+            },
         };
         if self.start_tracing(memory, settings) {
             if let Some((thread, context)) = first {

@@ -10,6 +10,7 @@ mod event;
 mod kind;
 mod known;
 mod ring;
+mod settings;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -18,7 +19,6 @@ pub use cost::{Cost, Costs};
 pub use event::{Event, ObjectId, TOGETHER};
 pub use kind::{Blocking, End, Kind, Kinds, Mark, Move, Reason};
 pub use known::{AtRunTime, Known};
-pub use ring::{
-    Damage, Detail, HEADER_BYTES, MAGIC, Mode, Ring, RingReader, Settings, VERSION, What, Written,
-};
+pub use ring::{Damage, HEADER_BYTES, MAGIC, Ring, RingReader, VERSION, What, Written};
+pub use settings::{Clocks, Detail, Mode, Settings};
 pub use stream::{StreamReader, make_stream};

@@ -11,7 +11,10 @@ use core::sync::atomic::{
     compiler_fence, fence,
 };
 
-use crate::{AtRunTime, Cost, Costs, Event, Kind, Kinds, Known, ObjectId, TOGETHER};
+use crate::{
+    AtRunTime, Clocks, Cost, Costs, Detail, Event, Kind, Kinds, Known, Mode, ObjectId, Settings,
+    TOGETHER,
+};
 
 /// The first bytes of a ring.
 pub const MAGIC: [u8; 8] = *b"ESCTRACE";
@@ -30,6 +33,8 @@ const AT_VERSION: usize = 8;
 const AT_CORE: usize = 10;
 const AT_DETAIL: usize = 11;
 pub(crate) const AT_MODE: usize = 12;
+/// 0 in rings of kernels that did not say it; no reader of this version or an earlier one needs it.
+const AT_CLOCKS: usize = 13;
 pub(crate) const AT_CAPACITY: usize = 16;
 const AT_FREQUENCY: usize = 24;
 pub(crate) const AT_WRITTEN: usize = 32;
@@ -45,65 +50,6 @@ const WITH_COSTS: u16 = 6;
 pub(crate) const AT_READ: usize = LINE_BYTES;
 /// The first version with a second line.
 const WITH_READER: u16 = 4;
-
-/// How much is written of each event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Detail {
-    /// 16 bytes an event, and only the kinds that need no more: which thread runs on which context.
-    Lite = 0,
-    /// 32 bytes an event, and all kinds.
-    Full = 1,
-}
-
-impl Detail {
-    /// The size of an event.
-    #[must_use]
-    pub const fn bytes(self) -> usize {
-        match self {
-            Self::Lite => 16,
-            Self::Full => 32,
-        }
-    }
-
-    /// The same in words of memory.
-    const fn words(self) -> usize {
-        self.bytes() / WORD
-    }
-
-    /// The kinds of events that a ring has if these are wanted.
-    const fn kinds(self, wanted: Kinds) -> Kinds {
-        match self {
-            Self::Lite => wanted.in_lite_rings(),
-            Self::Full => wanted,
-        }
-    }
-}
-
-/// What happens when the ring is full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Later events are lost, and counted.
-    Stop = 0,
-    /// A flight recorder: the oldest events are overwritten.
-    Overwrite = 1,
-    /// A stream, which a reader empties in the meantime: events for which it has made no room yet are lost, and counted.
-    Stream = 2,
-}
-
-/// How a core is traced.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings {
-    /// The number of the core.
-    pub core: u8,
-    /// How much is written of each event.
-    pub detail: Detail,
-    /// Which kinds of events are written; of a lite ring no more than [`Kinds::LITE`].
-    pub kinds: Kinds,
-    /// What happens when the ring is full.
-    pub mode: Mode,
-    /// Ticks of the clock in a second.
-    pub frequency: u64,
-}
 
 /// What an event is about: its kind and its subject.
 #[derive(Clone, Copy, Debug)]
@@ -187,6 +133,7 @@ impl<'m, K: Known> Ring<'m, K> {
         second[AT_CORE - AT_VERSION] = settings.core;
         second[AT_DETAIL - AT_VERSION] = settings.detail as u8;
         second[AT_MODE - AT_VERSION] = settings.mode as u8;
+        second[AT_CLOCKS - AT_VERSION] = settings.clocks as u8;
         *header = [
             u64::from_ne_bytes(MAGIC),
             u64::from_ne_bytes(second),
@@ -529,6 +476,11 @@ impl<'b> RingReader<'b> {
                 kinds: detail.kinds(Kinds::from_bits(word(AT_KINDS))),
                 mode,
                 frequency,
+                clocks: match header[AT_CLOCKS] {
+                    1 => Clocks::Shared,
+                    2 => Clocks::Synchronous,
+                    _ => Clocks::Unknown,
+                },
             },
             costs,
             capacity,

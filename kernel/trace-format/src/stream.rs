@@ -5,8 +5,8 @@ use core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 
-use crate::ring::{AT_CAPACITY, AT_LOST, AT_MODE, AT_READ, AT_WRITTEN, Detail};
-use crate::{Damage, Event, HEADER_BYTES, Mode, RingReader, Settings};
+use crate::ring::{AT_CAPACITY, AT_LOST, AT_MODE, AT_READ, AT_WRITTEN};
+use crate::{Damage, Detail, Event, HEADER_BYTES, Mode, RingReader, Settings};
 
 /// Memory is read in words that every processor reads at once.
 const WORD: usize = size_of::<u32>();

@@ -16,6 +16,7 @@ const fn settings(detail: Detail, mode: Mode) -> Settings {
         kinds: Kinds::ALL,
         mode,
         frequency: 1_000_000,
+        clocks: Clocks::Synchronous,
     }
 }
 
@@ -285,13 +286,30 @@ fn a_ring_has_the_kinds_that_are_wanted() {
 }
 
 #[test]
+fn a_ring_says_how_clocks_relate() {
+    let mut memory = filled(HEADER + 4 * 4, settings(Detail::Full, Mode::Stop), 2);
+    for (number, clocks) in [
+        (2, Clocks::Synchronous),
+        (1, Clocks::Shared),
+        (0, Clocks::Unknown),
+        (9, Clocks::Unknown),
+    ] {
+        assert!(number != 2 || memory[13] == number);
+        memory[13] = number;
+        let ring = RingReader::new(&memory).unwrap();
+        assert_eq!(ring.settings.clocks, clocks);
+    }
+}
+
+#[test]
 fn a_ring_of_the_first_version_has_all_kinds() {
     let mut memory = filled(HEADER + 4 * 4, settings(Detail::Full, Mode::Stop), 2);
     // Headers of earlier versions have one line.
     memory.drain(64..HEADER_BYTES);
-    memory[8] = 1;
+    (memory[8], memory[13]) = (1, 0);
     let ring = RingReader::new(&memory).unwrap();
     assert_eq!(ring.settings.kinds, Kinds::ALL);
+    assert_eq!(ring.settings.clocks, Clocks::Unknown);
     let times: Vec<_> = ring.events().map(|(_, event)| event.time).collect();
     assert_eq!(times, [0, 1]);
 }

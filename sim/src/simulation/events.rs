@@ -6,7 +6,7 @@ use kernel::Kernel;
 use kernel::arch::Arch;
 use kernel::time::Ticks;
 use trace::{Answer, File};
-use trace_format::{Detail, HEADER_BYTES, Kinds, Mode, ObjectId, RingReader, Settings};
+use trace_format::{Clocks, Detail, HEADER_BYTES, Kinds, Mode, ObjectId, RingReader, Settings};
 
 use super::Simulation;
 
@@ -67,6 +67,7 @@ pub(super) fn start(machine: &mut Machine, events: usize) {
             kinds: Kinds::ALL,
             mode: Mode::Stop,
             frequency: kernel.arch.clock().frequency(),
+            clocks: Clocks::Shared,
         };
         let bytes = HEADER_BYTES + events.max(1) * settings.detail.bytes();
         let memory = Box::leak(vec![0; bytes.div_ceil(8)].into_boxed_slice());

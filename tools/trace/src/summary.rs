@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use trace_format::Kind;
+use trace_format::{Clocks, Kind};
 
 use crate::timeline::total;
 use crate::{Inversion, ThreadKey, Timeline, Trace, inversions, jobs};
@@ -24,6 +24,9 @@ pub fn summary(trace: &Trace) -> String {
         trace.events.len(),
         if trace.has_details { 32 } else { 16 },
     );
+    if trace.lost.len() > 1 {
+        let _ = writeln!(out, "clocks: {}", relation(trace.clocks));
+    }
     for (core, lost) in &trace.lost {
         let spans = timeline.cores.get(core).map_or(&[][..], Vec::as_slice);
         let busy = spans.iter().filter(|span| span.thread.is_some());
@@ -59,6 +62,17 @@ pub fn summary(trace: &Trace) -> String {
     let kinds: Vec<_> = kinds.collect();
     let _ = writeln!(out, "\nevents: {}", kinds.join(", "));
     text
+}
+
+/// What times of different cores say of their order.
+const fn relation(clocks: Clocks) -> &'static str {
+    match clocks {
+        Clocks::Unknown => "the trace does not say how those of the cores relate",
+        Clocks::Shared => "all cores read one counter",
+        Clocks::Synchronous => {
+            "each core reads its own counter; all start together, and have one rate"
+        }
+    }
 }
 
 /// What happened in an inversion.

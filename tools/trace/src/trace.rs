@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use trace_format::{Costs, Detail, Event, Kinds, Mode, ObjectId, RingReader};
+use trace_format::{Clocks, Costs, Detail, Event, Kinds, Mode, ObjectId, RingReader};
 
 use crate::{Answer, File, Unreadable};
 
@@ -45,6 +45,8 @@ pub struct Trace {
     pub platform: String,
     /// Ticks in a second.
     pub frequency: u64,
+    /// How the clocks of the cores relate.
+    pub clocks: Clocks,
     /// Whether events have details.
     pub has_details: bool,
     /// Whether it has events of all kinds.
@@ -73,6 +75,7 @@ impl Trace {
         let mut trace = Self {
             platform: file.platform,
             frequency: 0,
+            clocks: Clocks::Unknown,
             has_details: true,
             is_full: true,
             events: Vec::new(),
@@ -100,7 +103,7 @@ impl Trace {
 
     fn add(&mut self, ring: RingReader<'_>) {
         let settings = ring.settings;
-        self.frequency = settings.frequency;
+        (self.frequency, self.clocks) = (settings.frequency, settings.clocks);
         self.has_details &= matches!(settings.detail, Detail::Full);
         self.is_full &= settings.kinds == Kinds::ALL;
         let (at_the_end, in_between) = match settings.mode {

@@ -6,7 +6,7 @@ use common::{read, simulated};
 use simulator::scenarios::find;
 use trace::{Corrected, Correction, File, NotCorrectable, Trace, calls, requests};
 use trace_format::{
-    Cost, Detail, HEADER_BYTES, Kind, Kinds, Mode, ObjectId, Reason, Ring, Settings,
+    Clocks, Cost, Detail, HEADER_BYTES, Kind, Kinds, Mode, ObjectId, Reason, Ring, Settings,
 };
 
 /// The ring of a core: entries at these times, for these reasons, with as many events each.
@@ -18,6 +18,7 @@ fn ring(core: u8, kinds: Kinds, entries: &[(u64, Reason, usize)]) -> Vec<u8> {
         kinds,
         mode: Mode::Stop,
         frequency: 1_000_000,
+        clocks: Clocks::Shared,
     };
     let mut ring = Ring::new(&mut memory, settings).unwrap();
     for (kind, usual, distance) in [(Kind::Entry, 10, 2), (Kind::Exit, 5, 1)] {

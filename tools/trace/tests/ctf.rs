@@ -10,7 +10,7 @@ use std::process::Command;
 use common::{read, readers, simulated};
 use simulator::scenarios::find;
 use trace::{Lost, Numbered, Trace, export};
-use trace_format::{Event, Kind, Mark, ObjectId};
+use trace_format::{Clocks, Event, Kind, Mark, ObjectId};
 
 const INSTALLATION: &str = "apt-get install babeltrace2";
 
@@ -174,6 +174,7 @@ fn all_kinds() -> Trace {
     Trace {
         platform: "two \"cores\" \\ \u{b5}".to_string(),
         frequency: 1_000_000_000,
+        clocks: Clocks::Unknown,
         has_details: true,
         is_full: true,
         events: events.collect(),

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use trace::{File, Follower, Trace};
 use trace_format::{
-    Cost, Costs, Detail, HEADER_BYTES, Kind, Kinds, Mode, ObjectId, Ring, RingReader, Settings,
-    TOGETHER,
+    Clocks, Cost, Costs, Detail, HEADER_BYTES, Kind, Kinds, Mode, ObjectId, Ring, RingReader,
+    Settings, TOGETHER,
 };
 
 /// Events for which the ring has room.
@@ -33,6 +33,7 @@ impl<'m> Machine<'m> {
             kinds: Kinds::ALL,
             mode,
             frequency: 1_000_000,
+            clocks: Clocks::Shared,
         };
         Self {
             ring: Ring::new(memory, settings).unwrap(),

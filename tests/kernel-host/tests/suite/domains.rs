@@ -75,7 +75,7 @@ fn the_schedule_is_checked() {
 mod several {
     use super::*;
     use host_machine::{State, Task};
-    use trace_format::{Detail, Kind, Kinds, Mode, RingReader, Settings};
+    use trace_format::{Clocks, Detail, Kind, Kinds, Mode, RingReader, Settings};
 
     /// A task per domain, and domains with slots of 1000, 2000 and 3000 microseconds, in order.
     fn shared() -> (Machine, [Task; 3]) {
@@ -117,6 +117,7 @@ mod several {
             kinds: Kinds::ALL,
             mode: Mode::Stop,
             frequency: 1_000_000,
+            clocks: Clocks::Shared,
         };
         let memory = vec![0; 10_000].leak();
         assert!(machine.kernel.start_tracing(memory, settings));

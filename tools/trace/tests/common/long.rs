@@ -59,6 +59,7 @@ pub fn long(events: usize) -> File {
         kinds: Kinds::ALL,
         mode: Mode::Stop,
         frequency: trace.frequency,
+        clocks: trace.clocks,
     };
     let mut ring = Ring::new(&mut memory, settings).expect("there is room");
     let mut write = |event: Event| {

@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, HashMap};
 
-use trace_format::{Event, Kind, ObjectId};
+use trace_format::{Clocks, Event, Kind, ObjectId};
 
 use super::*;
 use crate::{Lost, Numbered};
@@ -23,6 +23,7 @@ fn trace(events: Vec<Numbered>, lost: Lost) -> Trace {
     Trace {
         platform: "a \"board\"".to_string(),
         frequency: 24_000_000,
+        clocks: Clocks::Unknown,
         has_details: true,
         is_full: true,
         events,

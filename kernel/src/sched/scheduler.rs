@@ -7,7 +7,8 @@ use crate::cores::{EntryLock, Irqs};
 use crate::object::DomainSchedule;
 
 /// The state of the kernel that scheduling uses, as one core sees it. It also gives access to what other cores
-/// own ([`Scheduler::exclusive`]): remote accesses schedule and charge, and nothing more.
+/// own ([`ExclusiveKernel::exclusive`](crate::ExclusiveKernel::exclusive)): remote accesses schedule and charge, and
+/// nothing more.
 ///
 /// The order of fields matters: fast paths in assembly use those around the beginning of `core`.
 #[repr(C)]

@@ -33,7 +33,7 @@
 //! | none | [`arch`], [`log`], [`console`], `threads`, `debugger`, `instruments`, `tracing`, `invariants` | the only interface to the hardware; the log; the console; the list of threads; constants for debuggers; state of kernels that observe themselves; trace events; invariants | |
 //!
 //! # The path of a system call
-//! The architecture saves the registers and calls [`CoreHandle::handle_call`](cores::CoreHandle::handle_call) or another
+//! The architecture saves the registers and calls [`Local::handle_syscall`](cores::Local::handle_syscall) or another
 //! function of [`syscall`]. Fast paths are tried first. If none is eligible, the dispatcher looks up the capability, [`ipc`]
 //! sends the message, or [`invoke`] decodes it (all checks before any change) and performs it, [`sched`] picks a thread
 //! once, and the architecture returns to it.

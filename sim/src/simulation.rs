@@ -258,7 +258,9 @@ impl Simulation {
             let call = Syscall::from_number(context.get(SYSCALL));
             context.enter_syscall();
             self.end_job(number, call);
-            self.enter(CoreHandle::handle_syscall);
+            self.enter(|core| {
+                core.enter().handle_syscall(Kernel::take_fast_path);
+            });
             return true;
         }
         if context.next_pc() == START {

@@ -44,7 +44,7 @@ mod timer;
 mod turn;
 mod yield_slice;
 
-use abi::registers::{CAP, INFO};
+use abi::registers::{CAP, INFO, SYSCALL};
 use abi::{MessageInfo, Syscall};
 
 pub use layout::{Layout, NO_MEMBER};
@@ -73,6 +73,21 @@ pub struct SystemCall<A: Arch> {
     pub cap: usize,
     /// The message information.
     pub info: MessageInfo,
+}
+
+impl<A: Arch> SystemCall<A> {
+    /// Loads them from the register context of the current thread, if there is one: another core may have deleted it.
+    #[inline(always)]
+    pub fn of_current(kernel: &Kernel<A>) -> Option<Self> {
+        let thread = kernel.core.current?;
+        let register = |register| kernel[thread].context.get(register);
+        Some(Self {
+            thread,
+            number: register(SYSCALL),
+            cap: register(CAP),
+            info: MessageInfo(register(INFO)),
+        })
+    }
 }
 
 /// The fast path is not eligible; nothing has changed.
@@ -120,14 +135,16 @@ impl<A: Arch> Kernel<A> {
     /// Performs a system call of the current thread if a fast path is eligible. Returns the thread to run;
     /// `None` if no fast path is eligible and nothing has changed.
     #[inline(always)]
-    pub fn take_fast_path(&mut self, call: &SystemCall<A>) -> Option<Ptr<Thread<A>>> {
+    pub fn take_fast_path(&mut self) -> Option<Ptr<Thread<A>>> {
+        let call = SystemCall::of_current(self)?;
         match call.number {
-            CALL | REPLY_RECV => self.take_fast_path_of_call(call),
-            _ => self.take_other_fast_path(call),
+            CALL | REPLY_RECV => self.take_fast_path_of_call(&call),
+            _ => self.take_other_fast_path(&call),
         }
     }
 
-    /// The same of a Call or ReplyRecv.
+    /// The same of a Call or ReplyRecv. Architectures have an entry point for these: it saves the others the test, and the
+    /// registers that this fast path needs.
     #[inline(always)]
     pub fn take_fast_path_of_call(&mut self, call: &SystemCall<A>) -> Option<Ptr<Thread<A>>> {
         self.try_unmodified(|kernel| match call.number {

@@ -8,14 +8,13 @@ mod debug;
 mod dispatch;
 mod receive;
 
-use abi::registers::{CAP, INFO, SYSCALL};
-use abi::{MessageInfo, Syscall};
+use abi::Syscall;
+use abi::registers::SYSCALL;
 
 use crate::Kernel;
 use crate::arch::{Arch, UserContext};
 use crate::cores::{CoreHandle, Local};
 use crate::entry::BudgetCheck;
-use crate::fastpath::SystemCall;
 use crate::log::trace;
 use crate::object::{Fault, Progress, Thread};
 use crate::sched::EntryReason;
@@ -24,46 +23,6 @@ use crate::token::Ptr;
 pub use crate::arch::Interrupt;
 
 impl<A: Arch> CoreHandle<A> {
-    /// Handles a system call of the current thread, with the registers in its register context: for machines that have
-    /// one entry point for all system calls.
-    pub fn handle_syscall(&mut self) {
-        self.handle_syscall_by(Kernel::take_fast_path);
-    }
-
-    /// The same of a Call or ReplyRecv.
-    #[inline(always)]
-    pub fn handle_call(&mut self) {
-        self.handle_syscall_by(Kernel::take_fast_path_of_call);
-    }
-
-    /// The same for all other system calls. A separate entry point saves them the test for a Call, and the
-    /// registers that its fast path needs.
-    #[inline(always)]
-    pub fn handle_other_syscall(&mut self) {
-        self.handle_syscall_by(Kernel::take_other_fast_path);
-    }
-
-    #[inline(always)]
-    fn handle_syscall_by(
-        &mut self,
-        take_fast_path: impl FnOnce(&mut Kernel<A>, &SystemCall<A>) -> Option<Ptr<Thread<A>>>,
-    ) {
-        let mut kernel = self.enter();
-        let Some(thread) = kernel.core.current else {
-            return kernel.handle_syscall_slowly();
-        };
-        let register = |register| kernel[thread].context.get(register);
-        let call = SystemCall {
-            thread,
-            number: register(SYSCALL),
-            cap: register(CAP),
-            info: MessageInfo(register(INFO)),
-        };
-        if take_fast_path(&mut kernel, &call).is_none() {
-            kernel.handle_syscall_slowly();
-        }
-    }
-
     /// Handles a fault of the current thread.
     #[inline(always)]
     pub fn handle_fault(&mut self, fault: Fault) {
@@ -113,12 +72,18 @@ impl<A: Arch> CoreHandle<A> {
 }
 
 impl<A: Arch> Local<'_, A> {
-    /// Handles a system call of the current thread on the slow path.
+    /// Handles a system call of the current thread, with the registers in its register context: on a fast path if
+    /// `take_fast_path` finds one eligible, such as [`Kernel::take_fast_path`]. Then returns the thread to run.
     #[inline(always)]
-    pub fn handle_syscall_slowly(&mut self) {
-        if self.enter_for_thread(Kernel::is_system_call_local) {
+    pub fn handle_syscall(
+        &mut self,
+        take_fast_path: impl FnOnce(&mut Kernel<A>) -> Option<Ptr<Thread<A>>>,
+    ) -> Option<Ptr<Thread<A>>> {
+        let next = take_fast_path(self);
+        if next.is_none() && self.enter_for_thread(Kernel::is_system_call_local) {
             self.handle_syscall_locked();
         }
+        next
     }
 
     /// Handles an interrupt from user mode or from the idle loop.

@@ -148,8 +148,16 @@ macro_rules! kernel_image_of {
         static ROOT_TASK: ::kernel::boot::RootTaskImage = ::kernel::boot::RootTaskImage::EMPTY;
 
         $crate::kernel_image_of!(@handlers $state, $convention,
-            trap_handle_call: |core| core.handle_call(),
-            trap_handle_other_syscall: |core| core.handle_other_syscall(),
+            trap_handle_call: |core| {
+                core.enter().handle_syscall(|kernel| {
+                    kernel.take_fast_path_of_call(&::kernel::fastpath::SystemCall::of_current(kernel)?)
+                });
+            },
+            trap_handle_other_syscall: |core| {
+                core.enter().handle_syscall(|kernel| {
+                    kernel.take_other_fast_path(&::kernel::fastpath::SystemCall::of_current(kernel)?)
+                });
+            },
             trap_handle_taken: |core| core.after_assembly(),
             trap_handle_interrupt: $crate::lines::take_interrupt,
             $($symbol: $handle,)*

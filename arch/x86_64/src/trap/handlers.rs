@@ -65,13 +65,12 @@ fn system_call<P: Platform>(
         cap,
         info: MessageInfo(info),
     };
-    if let Some(next) = take_fast_path(&mut kernel, &call) {
+    if let Some(next) = kernel.handle_syscall(|kernel| take_fast_path(kernel, &call)) {
         let registers = &raw const kernel[next].context.registers;
         drop(kernel);
         // SAFETY: they are those of the current thread. The handle is not used any more.
         unsafe { return_to(registers) }
     }
-    kernel.handle_syscall_slowly();
     drop(kernel);
     // SAFETY: the core is set up; the handle is not used any more.
     unsafe { return_to_user() }

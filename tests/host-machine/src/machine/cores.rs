@@ -114,7 +114,7 @@ impl Machine {
                     // SAFETY: each core has one host thread, and the machine's reference is not used meanwhile.
                     let mut handle = unsafe { kernels.handle(core) };
                     if core == acting {
-                        handle.handle_syscall();
+                        handle.enter().handle_syscall(Kernel::take_fast_path);
                         done.store(true, Ordering::Release);
                     }
                     while !done.load(Ordering::Acquire) {

@@ -2,6 +2,7 @@
 
 use abi::registers::{CAP, DESTINATION, INFO, MESSAGE_REGISTERS, MR, REPLY, SYSCALL};
 use abi::{IpcBuffer, MessageInfo, Syscall};
+use kernel::Kernel;
 use kernel::arch::{Irq, UserContext};
 use kernel::cores::CoreHandle;
 use kernel::object::{Fault, Thread};
@@ -211,7 +212,9 @@ impl Machine {
                 if self.log.is_some() {
                     self.note_entry(self.call_of(thread));
                 }
-                self.enter(CoreHandle::handle_syscall);
+                self.enter(|core| {
+                    core.enter().handle_syscall(Kernel::take_fast_path);
+                });
             } else if self.take_call() {
                 continue;
             } else {

@@ -9,41 +9,33 @@ use crate::sched::Decision;
 use crate::token::Ptr;
 
 impl<A: Arch> Kernel<A> {
-    /// Ends a kernel entry: picks the next thread, charges and programs the timer if that changed, and
-    /// switches the architecture to the thread.
+    /// Ends a kernel entry. If nothing in it affects which thread runs, on which context and until when, there is nothing to
+    /// do. Otherwise picks the next thread, charges and programs the timer if that changed, and switches the architecture to
+    /// the thread.
     #[inline(always)]
     pub(crate) fn leave(&mut self) {
-        if self.can_resume_current() {
-            let current = self.core.current;
-            self.measure_exit(current);
-            self.trace_exit();
-            checked!(self.check_after_entry());
-        } else {
-            self.reschedule_and_exit();
+        let current = self.core.current;
+        let resumes = current.is_some_and(|current| {
+            let thread = &self[current];
+            let context = thread.sched_context;
+            let rank = self.preemption_rank_of(Some(current));
+            matches!(self.core.decision, Decision::Resume)
+                && !(self.core.reprogram | self.core.reload)
+                && matches!(thread.state, ThreadState::Running)
+                && thread.membership == Membership::None
+                && thread.yielding_to.is_none()
+                && context == self.core.current_context
+                && context.is_some_and(|context| self[context].is_configured())
+                && self.core.timer_deadline.is_right_for(rank)
+                && self.core.now < self.core.timer_deadline.time()
+                && !self.domain_expired()
+        });
+        if !resumes {
+            return self.reschedule_and_exit();
         }
-    }
-
-    /// Whether nothing in this entry affects which thread runs, on which context and until when, so that
-    /// [`Kernel::reschedule_and_exit`] would change nothing.
-    #[inline(always)]
-    fn can_resume_current(&self) -> bool {
-        let Some(current) = self.core.current else {
-            return false;
-        };
-        let thread = &self[current];
-        let rank = self.preemption_rank_of(Some(current));
-        matches!(self.core.decision, Decision::Resume)
-            && !(self.core.reprogram | self.core.reload)
-            && matches!(thread.state, ThreadState::Running)
-            && thread.membership == Membership::None
-            && thread.yielding_to.is_none()
-            && thread.sched_context == self.core.current_context
-            && thread
-                .sched_context
-                .is_some_and(|context| self[context].is_configured())
-            && self.core.timer_deadline.is_right_for(rank)
-            && self.core.now < self.core.timer_deadline.time()
-            && !self.domain_expired()
+        self.measure_exit(current);
+        self.trace_exit();
+        checked!(self.check_after_entry());
     }
 
     #[inline(never)]

@@ -1,7 +1,8 @@
 //! Time: the time stamp counter is the clock, and the local APIC's timer interrupts at a deadline (Intel
 //! SDM vol. 3, sections 19.17 and 12.5.4).
 
-use kernel::time::{Calibration, Reading, Reference, Ticks};
+use calibration::{Calibration, Reading, Reference};
+use kernel::time::Ticks;
 use x86_64::registers::model_specific::Msr;
 
 use crate::apic::LocalApic;

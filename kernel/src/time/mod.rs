@@ -1,13 +1,11 @@
 //! Units of time. Ticks and microseconds are different types, because most budget bugs are unit bugs.
 
-mod calibration;
 mod fraction;
 
 use core::ops::{Add, AddAssign, Sub};
 
 use abi::WORD_BITS;
 
-pub use calibration::{Calibration, Frequency, Reading, Reference};
 use fraction::Fraction;
 
 /// Ticks of the platform's clock: a time since boot, or a duration.

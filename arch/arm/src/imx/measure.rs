@@ -1,6 +1,6 @@
 //! Calibration: measuring the frequency of one counter by another.
 
-use kernel::time::{Calibration, Reading, Reference};
+use calibration::{Calibration, Reading, Reference};
 
 const MEGAHERTZ: u64 = 1_000_000;
 /// The error that is small enough for the nearest megahertz.

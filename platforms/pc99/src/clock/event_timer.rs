@@ -3,7 +3,7 @@
 use core::ptr::with_exposed_provenance_mut;
 
 use arch_x86_64::timer::ordered_time_stamp;
-use kernel::time::{Frequency, Reading};
+use calibration::{Frequency, Reading};
 
 /// The registers, by their offsets.
 #[derive(Clone, Copy)]

@@ -1,7 +1,7 @@
 //! Channel 2 of the interval timer (Intel 8254 data sheet, order number 231164), with gate and output in port 0x61.
 
 use arch_x86_64::timer::ordered_time_stamp;
-use kernel::time::{Frequency, Reading};
+use calibration::{Frequency, Reading};
 use x86_64::instructions::port::Port;
 
 /// Its ticks per second.

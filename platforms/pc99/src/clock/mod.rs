@@ -8,7 +8,7 @@ mod power_timer;
 pub use event_timer::EventTimer;
 pub use power_timer::PowerTimer;
 
-use kernel::time::{Calibration, Frequency, Reading, Reference};
+use calibration::{Calibration, Frequency, Reading, Reference};
 use raw_cpuid::{CpuId, CpuIdReaderNative};
 
 const MEGAHERTZ: u64 = 1_000_000;

@@ -1,7 +1,7 @@
 //! The power management timer (ACPI Specification 6.5, section 4.8.3.3).
 
 use arch_x86_64::timer::ordered_time_stamp;
-use kernel::time::{Frequency, Reading};
+use calibration::{Frequency, Reading};
 use x86_64::instructions::port::PortReadOnly;
 
 /// Its ticks per second.

@@ -2,6 +2,8 @@
 //!
 //! A measurement ends as soon as its error is small enough. A reading that was interrupted, which happens on a virtual
 //! machine, has a large error, so it is repeated. A reference counter that has stopped ends the measurement, too.
+#![cfg_attr(not(test), no_std)]
+#![cfg_attr(target_os = "none", feature(optimize_attribute))]
 
 /// Readings from which the first one of a measurement is chosen.
 const FIRST_READINGS: usize = 8;

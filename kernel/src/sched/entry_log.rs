@@ -4,8 +4,8 @@
 //! The format of an entry is that of seL4's kernels that track kernel entries (`benchmark_track_types.h`);
 //! times are in ticks.
 
-use super::{Exclusive, Scheduler};
 use super::usage::EntryReason;
+use super::{Exclusive, Scheduler};
 use crate::arch::{Arch, ArchCap, Frame, Interrupt, UserContext};
 use crate::object::{Fault, Thread};
 use crate::token::Ptr;

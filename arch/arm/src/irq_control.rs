@@ -5,7 +5,7 @@ use kernel::arch::{Arch, Irq};
 use kernel::cap::Cap;
 use kernel::invoke::{Answer, Error, Invocation, Outcome, allow, ensure};
 use kernel::sched::CORES;
-use kernel::{ExclusiveKernel, Kernel};
+use kernel::ExclusiveKernel;
 
 use crate::interrupt::{InterruptController, Trigger};
 use crate::lines::{self, Lines};

@@ -27,6 +27,8 @@ const SMALL: &str = "arm_signals,aarch64_spaces,arm_spaces,budget::,call_reply::
                      untyped::,x86_spaces";
 /// Tests of scheduling, of which a trace is checked.
 pub(super) const SCHEDULING: &str = "budget::,donation::,scheduling::,thresholds::,timeout::";
+/// The most cores of a large machine. Only pc99 can have more, 64.
+const MANY_CORES: u32 = 8;
 /// Tests of registers that threads must not share.
 const HIDDEN: &str = "hidden_registers";
 /// Tests of the processor's debug registers.
@@ -242,15 +244,22 @@ impl<'a> Planner<'a> {
         Ok(runs)
     }
 
-    /// With more memory than usual.
+    /// With more memory than usual, and in a full run with as many cores as boards have.
     pub(super) fn on_large_machine(&self) -> Result<Vec<Run<'a>>> {
         let memory = self.platform.qemu.large_memory;
         if !self.wants(MACHINE) || memory.is_none() {
             return Ok(Vec::new());
         }
+        let cores = match self.scope {
+            Scope::All if !self.arguments.cores.are_several() => Cores {
+                count: self.platform.cores.min(MANY_CORES),
+                ..Cores::ONE
+            },
+            _ => self.usual_cores(),
+        };
         Ok(vec![Run {
             memory,
-            cores: self.usual_cores(),
+            cores,
             ..self.part("boot_info")?
         }])
     }

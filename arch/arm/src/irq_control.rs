@@ -1,11 +1,11 @@
 //! The `IRQControl` methods that only Arm has, and the signal capabilities that one of them issues.
 
 use abi::Method;
+use kernel::ExclusiveKernel;
 use kernel::arch::{Arch, Irq};
 use kernel::cap::Cap;
 use kernel::invoke::{Answer, Error, Invocation, Outcome, allow, ensure};
 use kernel::sched::CORES;
-use kernel::ExclusiveKernel;
 
 use crate::interrupt::{InterruptController, Trigger};
 use crate::lines::{self, Lines};

@@ -79,7 +79,7 @@ fn issue_handler<A: HasController>(
 /// Raises a software-generated interrupt for `DebugSendIPI`, with the number and on the core that the
 /// current thread's registers name, if both exist.
 #[cfg(feature = "smp")]
-pub fn send_for_debugging<A: HasController>(kernel: &mut Kernel<A>) -> bool {
+pub fn send_for_debugging<A: HasController>(kernel: &mut kernel::Kernel<A>) -> bool {
     use abi::registers::{CAP, INFO};
     use kernel::arch::UserContext;
 

@@ -42,6 +42,20 @@ impl<A: Arch> Kernel<A> {
         self.examine_budget()
     }
 
+    /// The budget check at the beginning of a request, with `trace` as in [`Kernel::check_budget_at_entry`]. A late
+    /// request passes; then also returns the context whose timeslice ends with it.
+    #[inline(always)]
+    pub(crate) fn check_request(
+        &mut self,
+        trace: impl FnOnce(&mut Self),
+    ) -> (BudgetCheck, Option<Ptr<SchedContext<A>>>) {
+        if !self.is_late() {
+            return (self.check_budget_at_entry(trace), None);
+        }
+        trace(self);
+        (BudgetCheck::NeedsCheck, self.set_context_aside())
+    }
+
     /// The slow path of the budget check.
     #[cold]
     fn examine_budget(&mut self) -> BudgetCheck {

@@ -89,7 +89,7 @@ impl<A: Arch> Kernel<A> {
     }
 
     #[cold]
-    pub(crate) fn set_context_aside(&mut self) -> Option<Ptr<SchedContext<A>>> {
+    pub(super) fn set_context_aside(&mut self) -> Option<Ptr<SchedContext<A>>> {
         let context = self.core.current_context?;
         // The clock has been read again.
         if self.charge_used_up(context) {
@@ -141,7 +141,7 @@ impl<A: Arch> Kernel<A> {
     fn end_late_entry(&mut self) {
         self.trace_remote_access();
         if let Some(thread) = self.core.current
-            && let Some(context) = self.set_context_aside()
+            && let Some(context) = self.begin_late()
         {
             self.end_late_slice(thread, context);
         }

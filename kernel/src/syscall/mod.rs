@@ -137,35 +137,13 @@ impl<A: Arch> Kernel<A> {
             return self.end_if_late();
         }
         self.measure_entry(EntryReason::Syscall(call));
-        self.perform_request(
-            thread,
-            |kernel| kernel.trace_syscall(number),
-            |kernel| kernel.dispatch(thread, call),
-            |kernel| kernel.dispatch_with_check(thread, call),
-        );
-    }
-
-    /// Performs a request of the current thread, if the thread has the budget, and ends the kernel entry: by `perform`, or by
-    /// `with_check` if its context needs a budget check at each entry. For `trace`, see [`Kernel::check_budget_at_entry`]. A
-    /// late request is performed, and ends the timeslice.
-    #[inline(always)]
-    fn perform_request(
-        &mut self,
-        thread: Ptr<Thread<A>>,
-        trace: impl FnOnce(&mut Self),
-        perform: impl FnOnce(&mut Self),
-        with_check: impl FnOnce(&mut Self),
-    ) {
         self.update_time();
-        let (check, late) = if self.is_late() {
-            trace(self);
-            (BudgetCheck::NeedsCheck, self.set_context_aside())
-        } else {
-            (self.check_budget_at_entry(trace), None)
-        };
+        let (check, late) = self.check_request(|kernel| kernel.trace_syscall(number));
         match check {
-            BudgetCheck::Passed => perform(self),
-            BudgetCheck::NeedsCheck => self.with_check(thread, with_check),
+            BudgetCheck::Passed => self.dispatch(thread, call),
+            BudgetCheck::NeedsCheck => {
+                self.with_check(thread, |kernel| kernel.dispatch_with_check(thread, call));
+            }
             BudgetCheck::Exhausted => {}
         }
         if let Some(context) = late {
@@ -188,18 +166,28 @@ impl<A: Arch> Kernel<A> {
     }
 
     fn handle_fault_locked(&mut self, fault: Fault) {
-        let Some(thread) = self.core.current else {
-            return;
-        };
         if !self.is_late()
+            && let Some(thread) = self.core.current
             && let Some(_) = self.try_fast_path(|kernel| kernel.fast_fault(thread, fault))
         {
             return;
         }
         self.measure_entry(EntryReason::Fault(fault));
-        let trace = |kernel: &mut Self| kernel.trace_fault_entry(&fault);
-        let raise = |kernel: &mut Self| kernel.raise(thread, fault);
-        self.perform_request(thread, trace, raise, raise);
+        self.update_time();
+        if let Some(thread) = self.core.current {
+            let (check, late) = self.check_request(|kernel| kernel.trace_fault_entry(&fault));
+            match check {
+                BudgetCheck::Passed => self.raise(thread, fault),
+                BudgetCheck::NeedsCheck => {
+                    self.with_check(thread, |kernel| kernel.raise(thread, fault));
+                }
+                BudgetCheck::Exhausted => {}
+            }
+            if let Some(context) = late {
+                self.end_late_slice(thread, context);
+            }
+        }
+        self.leave();
     }
 
     /// Sends a fault, with or without budget: if that is used up, the timeslice ends with the fault.
